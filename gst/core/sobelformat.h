@@ -46,7 +46,7 @@ typedef struct SobelFormat
   uint8_t n_planes;
   uint8_t n_components; /* GRAY: 1. RGB: R G B [A]. YUV: Y U V [A]. Alpha is always component 3 */
   bool big_endian;      /* of containers wider than one byte */
-  bool padded;          /* component 3 is described but is filler (RGBx), written as 2^depth - 1 */
+  bool padded;          /* component 3 is described but is filler (RGBx, BGR10x2), written as 2^depth - 1 */
   SobelComponent component[SOBEL_MAX_COMPONENTS];
 } SobelFormat;
 
@@ -59,7 +59,7 @@ const SobelFormat *sobel_format_nth (unsigned n);
 static inline bool
 sobel_format_has_alpha (const SobelFormat *format)
 {
-  return format->n_components == 4;
+  return format->n_components == 4 && !format->padded;
 }
 
 /* Bits of a luma, gray or RGB sample: 8 to 16. */

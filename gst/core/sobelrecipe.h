@@ -61,9 +61,9 @@ void sobel_recipe_init (SobelRecipe *recipe, const SobelConfig *config, const So
 typedef enum SobelPlaneUse
 {
   SOBEL_PLANE_UNUSED = 0,
-  SOBEL_PLANE_READ = 1 << 0,    /* of the input: samples are needed */
+  SOBEL_PLANE_READ = 1 << 0,    /* of the input: samples go into the computation; not set for a mere COPY */
   SOBEL_PLANE_WRITE = 1 << 1,   /* of the output: samples are computed */
-  SOBEL_PLANE_COPY = 1 << 2,    /* of the output: equals the input's plane (alpha) */
+  SOBEL_PLANE_COPY = 1 << 2,    /* of the output: the input's plane (alpha), but that unused bits are 0 */
   SOBEL_PLANE_NEUTRAL = 1 << 3, /* of the output: 2^(n-1) in every sample, whatever the input */
 } SobelPlaneUse;
 
