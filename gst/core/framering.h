@@ -56,8 +56,8 @@ typedef struct SobelRingOptions
   void *user;
 } SobelRingOptions;
 
-/* A ring without slots, and not flushing: configure it before the first begin. NULL when memory is short (the devices are then
- * destroyed). */
+/* A ring without slots, and not flushing: configure it before the first begin. NULL when memory is short (the
+ * devices are then destroyed). */
 SobelRing *sobel_ring_new (const SobelRingOptions *options);
 
 /* NULL is fine. No thread may be inside another call. Waits for frames in flight (give_up_ns at most),
@@ -91,8 +91,8 @@ SobelStatus sobel_ring_drain (SobelRing *ring);
 /* true: wakes every waiting call, which return FLUSHING, as later ones do. false: back to work. */
 void sobel_ring_set_flushing (SobelRing *ring, bool flushing);
 
-/* While flushing, and with no thread between next and release or begin and submit: waits for the device (give_up_ns at most)
- * and discards every frame. */
+/* While flushing, and with no thread between next and release or begin and submit: waits for the device (give_up_ns
+ * at most) and discards every frame. */
 void sobel_ring_clear (SobelRing *ring);
 
 /* The device that computes new frames now: the first one, or the fallback. */
