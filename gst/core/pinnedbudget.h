@@ -12,10 +12,12 @@ extern "C" {
 #endif
 
 /* The process's one cap on pinned (page-locked) bytes: the environment variable
- * GST_CUDA_SOBEL_MAX_PINNED (bytes, decimal), default a quarter of the host's memory. Thread-safe. */
+ * GST_CUDA_SOBEL_MAX_PINNED (bytes, decimal digits only; 0: none at all), default, and for anything else that it holds, a
+ * quarter of the host's memory. Thread-safe. */
 
 /* Counts `size` bytes as pinned; NO_MEMORY, with the numbers in words, if that would pass the cap. */
 SobelStatus sobel_pinned_reserve (size_t size, SobelError *error);
+/* Of a size that was reserved. */
 void sobel_pinned_release (size_t size);
 
 /* Bytes pinned by the process now. */
