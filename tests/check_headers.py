@@ -5,7 +5,8 @@
 usage: check_headers.py SOURCE_ROOT CUDA_INCLUDE_OR_EMPTY CC... -- CXX...
 
 Flags for GStreamer come from pkg-config. Without a C++ compiler (nothing after `--`) only C is tried. Headers that
-need the CUDA toolkit are left out where CUDA_INCLUDE is empty; `.cuh` headers are nvcc's and are not looked at.
+need the CUDA toolkit are left out where CUDA_INCLUDE is empty; `.cuh` headers are nvcc's and are not looked at;
+`-private.h` headers are shared by C files alone.
 """
 
 import pathlib
@@ -41,6 +42,8 @@ def main():
                 print(f'{header.name}: left out, there is no CUDA toolkit')
                 continue
             for language, suffix, extra, compiler in compilers:
+                if language == 'C++' and header.name.endswith('-private.h'):
+                    continue
                 source = pathlib.Path(work) / f'alone.{suffix}'
                 source.write_text(f'#include "{header}"\n#include "{header}"\nextern int alone;\nint alone = 0;\n')
                 result = subprocess.run([*compiler, *extra, *WARNINGS, *flags, '-fsyntax-only', str(source)],

@@ -64,7 +64,8 @@ mkdir -p "$out"
 work=$(mktemp -d "$out/work.XXXXXX")
 # A registry of its own: nothing of this stays in the user's.
 export GST_PLUGIN_PATH_1_0="$PWD/build/gst" GST_REGISTRY_1_0="$work/registry.bin"
-has cudasobel || die "the element cudasobel was built, but GStreamer does not load it; see: GST_DEBUG=2 gst-inspect-1.0 cudasobel"
+has cudasobel || die "the plugin was built, but GStreamer does not load it; GST_PLUGIN_PATH=$GST_PLUGIN_PATH_1_0" \
+  "GST_DEBUG=2 gst-inspect-1.0 cudasobel says why"
 
 if has x264enc; then
   video=edges.mp4 encoder="x264enc speed-preset=veryfast ! h264parse ! mp4mux"

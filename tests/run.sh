@@ -50,7 +50,8 @@ run_tests () {
   rm -f "$folder"/meson-logs/testlog*.json
   # Its exit code says less than its log: tally.py reads that.
   meson test -C "$folder" --no-rebuild --print-errorlogs "$@" </dev/null || true
-  python3 tests/support/tally.py stage "$stage" "$(find "$folder/meson-logs" -name 'testlog*.json' | head -n 1)" "$tally"
+  log=$(find "$folder/meson-logs" -name 'testlog*.json' | head -n 1)
+  python3 tests/support/tally.py stage "$stage" "$log" "$tally"
 }
 
 if [ "$install" = yes ]; then

@@ -56,7 +56,8 @@ install_missing () {
   export DEBIAN_FRONTEND=noninteractive
   # shellcheck disable=SC2086 # a list of words
   if ! { quietly "$apt_log" as_root apt-get -q update &&
-    quietly "$apt_log" as_root apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing; }; then
+    quietly "$apt_log" as_root apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install $missing; }
+  then
     rm -f "$apt_log"
     die "the packages could not be installed"
   fi

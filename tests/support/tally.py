@@ -61,7 +61,8 @@ def total(tally_path):
                 run.pop('stage')
                 counts.update(run)
     skipped = f", {counts['skipped']} skipped" if counts['skipped'] else ''
-    return f"{counts['passed']} passed, {counts['failed']} failed{skipped}", counts['passed'] > 0 and not counts['failed']
+    line = f"{counts['passed']} passed, {counts['failed']} failed{skipped}"
+    return line, counts['passed'] > 0 and not counts['failed']
 
 
 def self_test():
