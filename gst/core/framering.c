@@ -251,6 +251,8 @@ sobel_ring_submit (SobelRing *ring, SobelFrame *frame)
 
   frame->submitted_ns = sobel_ring_now ();
   sobel_slot_start (ring, slot, to_device, to_fallback);
+  if (ring->options.submitted)
+    ring->options.submitted (ring->options.user, frame);
 
   pthread_mutex_lock (&ring->lock);
   if (slot->work == WORK_REFUSED)

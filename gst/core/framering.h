@@ -55,6 +55,9 @@ typedef struct SobelRingOptions
   /* All called without any lock of the ring held; any may be NULL but `replace_output`, if there is a fallback.
    * They run inside next or clear, and may call nothing of the ring but the questions at the end of this file. */
 
+  /* Producer thread, inside submit: the frame's work was started, or done by a device that computes with the calling
+   * thread, and no consumer can see the frame yet. For letting go early of what the work needed. */
+  void (*submitted) (void *user, SobelFrame *frame);
   /* The thread in next or clear, for each frame that `lost` was given and did not finish:
    *  - hand the references to the memory of both images, which frame->user holds, to sobel_device_keep (lost, ...).
    *    An input that is still needed for computing it again stays readable that way;
@@ -69,8 +72,8 @@ typedef struct SobelRingOptions
   /* A frame in flight was flushed away; give back what frame->user holds. Its memory is no longer written. Called
    * in order. */
   void (*discard) (void *user, SobelFrame *frame);
-  /* The device was just lost; called once, by the thread in next or clear that saw it, before the first frame
-   * is recovered. `error` lives as long as the ring. The fallback's own failure is told by the frames' status alone. */
+  /* The device was just lost; called once, by the thread in next or clear that saw it, before the first frame is
+   * recovered. `error` lives as long as the ring. The fallback's own failure is told by the frames' status alone. */
   void (*device_lost) (void *user, const SobelError *error);
   void *user;
 } SobelRingOptions;
@@ -84,10 +87,10 @@ SobelRing *sobel_ring_new (const SobelRingOptions *options);
  * they hold is their holder's. */
 void sobel_ring_free (SobelRing *ring);
 
-/* (Re)configures the device in use for `n_slots` (1 to 16), and the fallback for one: the ring gives the fallback one
- * frame at a time, whatever the number of slots. After a loss, only the fallback is configured; DEVICE_LOST where there is
- * none, or it failed too. The ring must be empty, else INVALID. After a failure the ring has no slots; on NO_MEMORY try
- * again with fewer. */
+/* (Re)configures the device in use for `n_slots` (1 to 16), and the fallback for one: the ring gives the fallback
+ * one frame at a time, whatever the number of slots. After a loss, only the fallback is configured; DEVICE_LOST
+ * where there is none, or it failed too. The ring must be empty, else INVALID. After a failure the ring has no
+ * slots; on NO_MEMORY try again with fewer. */
 SobelStatus sobel_ring_configure (SobelRing *ring, const SobelConfig *config, unsigned n_slots, SobelError *error);
 
 /* Goes over to the fallback for good, as if the device had been lost while idle, but without a call of device_lost;
@@ -95,8 +98,8 @@ SobelStatus sobel_ring_configure (SobelRing *ring, const SobelConfig *config, un
  * configuration; configure comes next. */
 SobelStatus sobel_ring_use_fallback (SobelRing *ring);
 
-/* Producer. Waits for a free slot; FLUSHING while the ring is flushing, INVALID while it has no slots or a frame is being
- * filled already. Frame fields are zeroed but `slot`. */
+/* Producer. Waits for a free slot; FLUSHING while the ring is flushing, INVALID while it has no slots or a frame is
+ * being filled already. Frame fields are zeroed but `slot`. */
 SobelStatus sobel_ring_begin (SobelRing *ring, SobelFrame **frame);
 /* Producer, instead of submit. */
 void sobel_ring_cancel (SobelRing *ring, SobelFrame *frame);
@@ -104,8 +107,9 @@ void sobel_ring_cancel (SobelRing *ring, SobelFrame *frame);
  * frame is submitted all the same, and discarded by clear. After a loss the fallback computes the frame in here. */
 void sobel_ring_submit (SobelRing *ring, SobelFrame *frame);
 
-/* Consumer. Waits until the oldest frame is finished. FLUSHING while the ring is flushing (a wait inside the device ends
- * within 20 ms); the frame then stays in flight. INVALID for a second consumer. Several frames may be held at a time. */
+/* Consumer. Waits until the oldest frame is finished. FLUSHING while the ring is flushing (a wait inside the device
+ * ends within 20 ms); the frame then stays in flight. INVALID for a second consumer. Several frames may be held at a
+ * time. */
 SobelStatus sobel_ring_next (SobelRing *ring, SobelFrame **frame);
 /* Consumer. The slot is free again. */
 void sobel_ring_release (SobelRing *ring, SobelFrame *frame);
