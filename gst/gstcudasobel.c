@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/**
+ * SECTION:element-cudasobel
+ * @title: cudasobel
+ * @short_description: Edges of video frames, computed on an NVIDIA GPU or the CPU
+ *
+ * Turns each frame to gray, takes its Sobel (Scharr, Prewitt) gradient and shows the edges: bright on black,
+ * painted over the picture, as a mask, or coloured by direction. The numbers are exact and the same on every
+ * GPU and CPU: edge = floor (gain * sqrt (gx^2 + gy^2)), at most white; see docs/numbers.md.
+ *
+ * Frames travel through a ring of pinned buffers on alternating CUDA streams, so that upload, computation and
+ * download of consecutive frames overlap. A frame leaves as soon as its own work is done.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 v4l2src ! videoconvert ! queue leaky=downstream max-size-buffers=1 ! cudasobel mode=overlay ! videoconvert ! autovideosink
+ * ]| Paints the edges of a camera's picture in red.
+ *
+ * Since: 0.1
+ */
+
+#include "gstcudasobel.h"
+
+#include "gstsobelcaps.h"
+#include "gstsobelproperties.h"
+
+#include "core/pinnedbudget.h"
+
+#include <string.h>
+
+GST_DEBUG_CATEGORY (gst_cuda_sobel_debug);
+#define GST_CAT_DEFAULT gst_cuda_sobel_debug
+
+/* A GPU that has not finished a frame after this long is given up, ns. A frame takes milliseconds. */
+#define GIVE_UP_NS (5 * G_GUINT64_CONSTANT (1000000000))
+
+G_DEFINE_TYPE (GstCudaSobel, gst_cuda_sobel, GST_TYPE_VIDEO_FILTER)
+GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (cudasobel, "cudasobel", GST_RANK_NONE, GST_TYPE_CUDA_SOBEL,
+                                       GST_DEBUG_CATEGORY_INIT (gst_cuda_sobel_debug, "cudasobel", 0,
+                                                                "Sobel edges on GPU or CPU"))
+
+/* ---- pools ---------------------------------------------------------------------------------------- */
+
+static void
+close_pool (GstBufferPool **pool)
+{
+  if (*pool) {
+    gst_buffer_pool_set_active (*pool, FALSE);
+    gst_clear_object (pool);
+  }
+}
+
+static void
+set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool)
+{
+  GstBufferPool *old;
+
+  GST_OBJECT_LOCK (self);
+  old = self->downstream_pool;
+  self->downstream_pool = pool;
+  GST_OBJECT_UNLOCK (self);
+  close_pool (&old);
+}
+
+/* Downstream's pool, taken from an answered ALLOCATION query and active; NULL if there is none of use. */
+static GstBufferPool *
+adopt_downstream_pool (GstCudaSobel *self, GstQuery *query)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
+  GstBufferPool *offered = NULL, *pool = NULL;
+  guint size = 0;
+
+  if (gst_query_get_n_allocation_pools (query) == 0)
+    return NULL;
+  gst_query_parse_nth_allocation_pool (query, 0, &offered, &size, NULL, NULL);
+  if (!offered)
+    return NULL;
+  if (GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->decide_allocation (trans, query))
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, NULL, NULL);
+  /* The base class answers a pool that it cannot configure with a plain one, which would only cost a copy. */
+  if (pool != offered || !gst_buffer_pool_set_active (pool, TRUE)) {
+    GST_INFO_OBJECT (self, "downstream's pool %" GST_PTR_FORMAT " is of no use here", offered);
+    gst_clear_object (&pool);
+  }
+  gst_object_unref (offered);
+  return pool;
+}
+
+static gboolean
+gst_cuda_sobel_decide_allocation (GstBaseTransform *trans, GstQuery *query)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+
+  gst_cuda_sobel_stream_drain (self);
+  self->downstream_video_meta = gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  /* First let go of the old one: it may be offered again, and an active pool takes no configuration. */
+  set_downstream_pool (self, NULL);
+  set_downstream_pool (self, adopt_downstream_pool (self, query));
+
+  /* The base class need not make buffers: ours come from self->own_pool or downstream's pool. What describes
+   * memory or is downstream's wish is not proposed to upstream. */
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+  while (gst_query_get_n_allocation_metas (query) > 0)
+    gst_query_remove_nth_allocation_meta (query, 0);
+  while (gst_query_get_n_allocation_params (query) > 0)
+    gst_query_remove_nth_allocation_param (query, 0);
+  return TRUE;
+}
+
+/* Offers upstream a pool of the device's own memory, which spares the copy into it. */
+static gboolean
+gst_cuda_sobel_propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+  gboolean need_pool;
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, &need_pool);
+  if (caps && self->ring && sobel_ring_device (self->ring)->ops->host_alloc) {
+    const GstAllocationParams params = { 0, 63, 0, 0 };
+    /* All in flight, one being filled, one in upstream's hands. */
+    const guint min = sobel_ring_n_slots (self->ring) + 2;
+    GstBufferPool *pool;
+    GstVideoInfo info;
+
+    /* The allocator goes with the pool: base classes hand the query's first allocator to any pool. */
+    gst_query_add_allocation_param (query, GST_ALLOCATOR_CAST (self->allocator), &params);
+    if (need_pool && gst_video_info_from_caps (&info, caps) &&
+        (pool = gst_sobel_pool_new (self->allocator, "proposed", caps, min))) {
+      gst_query_add_allocation_pool (query, pool, info.size, min, 0);
+      gst_object_unref (pool);
+    }
+  }
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->propose_allocation (trans, decide_query, query);
+}
+
+/* ---- negotiation ---------------------------------------------------------------------------------- */
+
+static GstCaps *
+gst_cuda_sobel_transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  return gst_sobel_caps_transform (direction, caps, filter);
+}
+
+static GstCaps *
+gst_cuda_sobel_fixate_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
+{
+  return gst_sobel_caps_fixate (direction, caps, othercaps);
+}
+
+/* What the ring adds to a pipeline's maximum latency; NONE if frames have no duration. */
+static GstClockTime
+ring_delay (GstCudaSobel *self)
+{
+  const GstVideoInfo *info = &GST_VIDEO_FILTER_CAST (self)->in_info;
+
+  if (!GST_VIDEO_FILTER_CAST (self)->negotiated || info->fps_n <= 0 || info->fps_d <= 0)
+    return GST_CLOCK_TIME_NONE;
+  return gst_util_uint64_scale (GST_SECOND * self->max_slots, info->fps_d, info->fps_n);
+}
+
+/* Makes the device and the output frames ready for self->config, with as many slots as memory allows. */
+static SobelStatus
+configure_slots (GstCudaSobel *self, GstCaps *outcaps, SobelError *error)
+{
+  SobelStatus status = SOBEL_STATUS_NO_MEMORY;
+  guint slots;
+
+  for (slots = self->max_slots; slots > 0; slots /= 2) {
+    status = sobel_ring_configure (self->ring, &self->config, slots, error);
+    if (status == SOBEL_STATUS_OK) {
+      const gboolean pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
+
+      sobel_error_set (error, SOBEL_STATUS_OK, "%s", "");
+      gst_sobel_allocator_clear_error (self->allocator);
+      self->own_pool = gst_sobel_pool_new (self->allocator, "output", outcaps, pinned ? slots : 0);
+      if (self->own_pool && gst_buffer_pool_set_active (self->own_pool, TRUE) &&
+          gst_sobel_allocator_get_error (self->allocator, error) == SOBEL_STATUS_OK)
+        break;
+      if (error->status == SOBEL_STATUS_OK)
+        sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory for %u output frames", slots);
+      status = SOBEL_STATUS_NO_MEMORY;
+      close_pool (&self->own_pool);
+    }
+    if (status != SOBEL_STATUS_NO_MEMORY)
+      return status;
+    GST_INFO_OBJECT (self, "%u slots do not fit: %s", slots, error->message);
+  }
+  if (slots && slots < self->max_slots)
+    GST_WARNING_OBJECT (self, "memory is short: %u instead of %u frames in flight", slots, self->max_slots);
+  return slots ? SOBEL_STATUS_OK : status;
+}
+
+static void
+set_active_backend (GstCudaSobel *self, GstSobelActiveBackend active)
+{
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = self->active_backend != active;
+  self->active_backend = active;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    g_object_notify (G_OBJECT (self), "active-backend");
+}
+
+static void
+set_fallback_reason (GstCudaSobel *self, const gchar *reason)
+{
+  GST_OBJECT_LOCK (self);
+  g_free (self->fallback_reason);
+  self->fallback_reason = g_strdup (reason);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* The whole of the memory ladder: a smaller ring, then the CPU, then an error. */
+static gboolean
+configure_ring (GstCudaSobel *self, GstCaps *outcaps)
+{
+  SobelError error = { SOBEL_STATUS_OK, "" };
+  SobelStatus status = configure_slots (self, outcaps, &error);
+
+  if (status != SOBEL_STATUS_OK && sobel_ring_use_fallback (self->ring) == SOBEL_STATUS_OK) {
+    GST_ELEMENT_WARNING (self, RESOURCE, NO_SPACE_LEFT,
+                         ("The GPU cannot be used for this video; its frames are computed on the CPU."),
+                         ("%s: %s", sobel_status_name (status), error.message));
+    gst_sobel_allocator_set_device (self->allocator, NULL);
+    set_fallback_reason (self, error.message);
+    set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_CPU);
+    status = configure_slots (self, outcaps, &error);
+  }
+  if (status != SOBEL_STATUS_OK) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is not enough memory for this video."),
+                       ("%s: %s", sobel_status_name (status), error.message));
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *in_info, GstCaps *outcaps,
+                         GstVideoInfo *out_info)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (filter);
+  SobelError error;
+
+  /* Also reached by a RECONFIGURE from downstream, which no event announces: frames in flight leave under the
+   * caps that they were made for. */
+  gst_cuda_sobel_stream_drain (self);
+  close_pool (&self->own_pool);
+  close_pool (&self->staging_pool);
+  if (!self->ring)
+    return FALSE;
+  if (sobel_ring_in_flight (self->ring) > 0) {
+    GST_DEBUG_OBJECT (self, "flushing, no new caps now");
+    return FALSE;
+  }
+  if (!gst_sobel_config_from_info (&self->config, in_info, out_info, &error)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("This video cannot be filtered here."), ("%s", error.message));
+    return FALSE;
+  }
+  if (!configure_ring (self, outcaps))
+    return FALSE;
+  GST_INFO_OBJECT (self, "%s %dx%d to %s, %u slots", self->config.in->name, self->config.width, self->config.height,
+                   self->config.out->name, sobel_ring_n_slots (self->ring));
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_sobel_set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+  GstClockTime delay;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->set_caps (trans, incaps, outcaps))
+    return FALSE;
+  /* The video filter class takes the lack of a transform_frame for working in place. */
+  gst_base_transform_set_in_place (trans, FALSE);
+
+  delay = ring_delay (self);
+  if (delay != self->reported_delay) {
+    self->reported_delay = delay;
+    gst_element_post_message (GST_ELEMENT_CAST (self), gst_message_new_latency (GST_OBJECT_CAST (self)));
+  }
+  return TRUE;
+}
+
+/* ---- frames --------------------------------------------------------------------------------------- */
+
+static void
+gst_cuda_sobel_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+  const GstClockTime time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+
+  self->arrival = (GstClockTime) g_get_monotonic_time () * 1000;
+  gst_sobel_stats_add (&self->stats, &self->stats.frames_in, 1);
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT_CAST (self), time);
+}
+
+static GstFlowReturn
+gst_cuda_sobel_submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+  GstFlowReturn flow;
+
+  /* The base class may negotiate anew now, with this thread: nothing of the old caps may be pushed after. */
+  if (GST_PAD_NEEDS_RECONFIGURE (trans->srcpad))
+    gst_cuda_sobel_stream_drain (self);
+  flow = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->submit_input_buffer (trans, is_discont, input);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
+    gst_sobel_stats_add (&self->stats, &self->stats.qos_dropped, 1);
+    self->discont = TRUE;
+  }
+  return flow;
+}
+
+static GstFlowReturn
+gst_cuda_sobel_generate_output (GstBaseTransform *trans, GstBuffer **outbuf)
+{
+  GstBuffer *buffer = g_steal_pointer (&trans->queued_buf);
+  GstClockTime end;
+
+  *outbuf = NULL; /* the output task pushes */
+  if (!buffer)
+    return GST_FLOW_OK;
+  end = GST_BUFFER_PTS (buffer);
+  if (GST_CLOCK_TIME_IS_VALID (end) && trans->segment.format == GST_FORMAT_TIME) {
+    if (GST_BUFFER_DURATION_IS_VALID (buffer))
+      end += GST_BUFFER_DURATION (buffer);
+    trans->segment.position = end;
+  }
+  return gst_cuda_sobel_stream_submit (GST_CUDA_SOBEL (trans), buffer);
+}
+
+static gboolean
+gst_cuda_sobel_transform_meta (GstBaseTransform *trans, GstBuffer *outbuf, GstMeta *meta, GstBuffer *inbuf)
+{
+  /* All but what describes the input's memory. The base class has sorted out the tag "memory". */
+  static GQuark memory_reference = 0;
+
+  if (!memory_reference)
+    memory_reference = g_quark_from_static_string (GST_META_TAG_MEMORY_REFERENCE_STR);
+  return !gst_meta_api_type_has_tag (meta->info->api, memory_reference);
+}
+
+/* ---- events and queries --------------------------------------------------------------------------- */
+
+static void
+start_output_task (GstCudaSobel *self)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+
+  if (gst_pad_get_task_state (pad) != GST_TASK_STARTED && GST_PAD_MODE (pad) == GST_PAD_MODE_PUSH)
+    gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL);
+}
+
+static gboolean
+flush_start (GstCudaSobel *self, GstEvent *event)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
+  gboolean result;
+
+  gst_cuda_sobel_stream_set_flushing (self, TRUE);
+  result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
+  /* Downstream lets go of the task's buffer now; wait for the task to be out of it. */
+  gst_pad_pause_task (trans->srcpad);
+  return result;
+}
+
+static gboolean
+flush_stop (GstCudaSobel *self, GstEvent *event)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
+  gboolean result;
+
+  result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
+  if (self->ring) {
+    gst_pad_pause_task (trans->srcpad);
+    sobel_ring_set_flushing (self->ring, true); /* a FLUSH_STOP may come alone */
+    sobel_ring_clear (self->ring);
+    g_atomic_int_set (&self->flow, GST_FLOW_OK);
+    self->discont = FALSE;
+    gst_cuda_sobel_stream_set_flushing (self, FALSE);
+    start_output_task (self);
+  }
+  return result;
+}
+
+static gboolean
+gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_FLUSH_START:
+      return flush_start (self, event);
+    case GST_EVENT_FLUSH_STOP:
+      return flush_stop (self, event);
+    default:
+      break;
+  }
+  if (GST_EVENT_IS_SERIALIZED (event))
+    gst_cuda_sobel_stream_drain (self);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    /* No buffer will follow that could take the last frame's fate upstream. */
+    const GstFlowReturn flow = g_atomic_int_get (&self->flow);
+    if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
+      GST_ELEMENT_FLOW_ERROR (self, flow);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
+}
+
+static gboolean
+query_latency (GstCudaSobel *self, GstQuery *query)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
+  const GstClockTime delay = ring_delay (self);
+  GstClockTime min, max;
+  gboolean live;
+
+  if (!gst_pad_peer_query (trans->sinkpad, query))
+    return FALSE;
+  gst_query_parse_latency (query, &live, &min, &max);
+  /* A frame never waits for another one, so the minimum stays; the ring can hold some, so the maximum grows. */
+  if (GST_CLOCK_TIME_IS_VALID (max) && GST_CLOCK_TIME_IS_VALID (delay))
+    max += delay;
+  gst_query_set_latency (query, live, min, max);
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_sobel_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED (query))
+    gst_cuda_sobel_stream_drain (self);
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
+    return query_latency (self, query);
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->query (trans, direction, query);
+}
+
+/* ---- start and stop ------------------------------------------------------------------------------- */
+
+static gboolean
+open_devices (GstCudaSobel *self, const GstSobelBackendOptions *options, GstSobelDevices *devices)
+{
+  SobelError error = { SOBEL_STATUS_OK, "" };
+  const SobelStatus status = gst_sobel_backend_open (options, devices, &error);
+
+  if (status == SOBEL_STATUS_BAD_DEVICE_ID) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND, ("There is no GPU number %d.", options->cuda.device_id),
+                       ("%s", error.message));
+    return FALSE;
+  }
+  if (status != SOBEL_STATUS_OK) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+                       ("No usable NVIDIA GPU; backend=auto or backend=cpu works without one."),
+                       ("%s: %s", sobel_status_name (status), error.message));
+    return FALSE;
+  }
+  if (devices->reason.status == SOBEL_STATUS_BAD_DEVICE_ID)
+    GST_ELEMENT_WARNING (self, RESOURCE, NOT_FOUND,
+                         ("There is no GPU number %d; frames are computed on the CPU.", options->cuda.device_id),
+                         ("%s", devices->reason.message));
+  else if (devices->reason.status == SOBEL_STATUS_NO_MEMORY)
+    GST_ELEMENT_WARNING (self, RESOURCE, NO_SPACE_LEFT, ("The GPU is full; frames are computed on the CPU."),
+                         ("%s", devices->reason.message));
+  else if (devices->reason.status != SOBEL_STATUS_OK)
+    GST_INFO_OBJECT (self, "computing on the CPU: %s", devices->reason.message);
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_sobel_start (GstBaseTransform *trans)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+  SobelRingOptions ring_options = { 0 };
+  GstSobelBackendOptions options;
+  GstSobelDevices devices;
+  SobelRing *ring;
+
+  GST_OBJECT_LOCK (self);
+  options = self->options;
+  self->max_slots = self->ring_size;
+  GST_OBJECT_UNLOCK (self);
+
+  if (!open_devices (self, &options, &devices))
+    return FALSE;
+  ring_options.device = devices.device;
+  ring_options.fallback = devices.fallback;
+  ring_options.give_up_ns = GIVE_UP_NS;
+  gst_cuda_sobel_stream_ring_options (self, &ring_options);
+  ring = sobel_ring_new (&ring_options);
+  if (!ring) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, (NULL), ("no memory for the frame ring"));
+    return FALSE;
+  }
+  gst_sobel_allocator_set_device (self->allocator, devices.device->ops->host_alloc ? devices.device : NULL);
+  gst_sobel_stats_reset (&self->stats);
+  g_atomic_int_set (&self->flow, GST_FLOW_OK);
+  self->discont = FALSE;
+  self->next_warning = 0;
+  self->reported_delay = GST_CLOCK_TIME_NONE;
+  g_mutex_lock (&self->ring_lock);
+  self->ring = ring;
+  g_mutex_unlock (&self->ring_lock);
+  set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
+  set_active_backend (self, devices.active);
+  start_output_task (self);
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_sobel_stop (GstBaseTransform *trans)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
+  SobelRing *ring;
+
+  g_mutex_lock (&self->ring_lock);
+  ring = g_steal_pointer (&self->ring);
+  g_mutex_unlock (&self->ring_lock);
+  if (ring) {
+    sobel_ring_set_flushing (ring, true);
+    sobel_ring_clear (ring);
+  }
+  set_downstream_pool (self, NULL);
+  close_pool (&self->own_pool);
+  close_pool (&self->staging_pool);
+  gst_sobel_allocator_set_device (self->allocator, NULL);
+  sobel_ring_free (ring);
+  set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_NONE);
+  return TRUE;
+}
+
+/* The source pad's task lives as long as the pad is active. */
+static gboolean
+src_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (parent);
+
+  if (mode != GST_PAD_MODE_PUSH)
+    return FALSE;
+  if (!active) {
+    gst_cuda_sobel_stream_set_flushing (self, TRUE);
+    gst_pad_stop_task (pad);
+  }
+  return self->src_activate_mode (pad, parent, mode, active);
+}
+
+/* ---- object --------------------------------------------------------------------------------------- */
+
+GstStructure *
+gst_cuda_sobel_get_stats (GstCudaSobel *self)
+{
+  GstStructure *stats = gst_structure_new_empty ("application/x-cudasobel-stats");
+  SobelDeviceInfo info = { "", "", 0 };
+  GstSobelActiveBackend active;
+  guint in_flight = 0, slots = 0;
+  gchar *reason;
+
+  g_mutex_lock (&self->ring_lock);
+  if (self->ring) {
+    SobelDevice *device = sobel_ring_device (self->ring);
+
+    device->ops->info (device, &info);
+    in_flight = sobel_ring_in_flight (self->ring);
+    slots = sobel_ring_n_slots (self->ring);
+  }
+  g_mutex_unlock (&self->ring_lock);
+  GST_OBJECT_LOCK (self);
+  active = self->active_backend;
+  reason = g_strdup (self->fallback_reason ? self->fallback_reason : "");
+  GST_OBJECT_UNLOCK (self);
+
+  gst_sobel_stats_fill (&self->stats, stats);
+  gst_structure_set (stats,                                                                                     //
+                     "in-flight", G_TYPE_UINT64, (guint64) in_flight,                                           //
+                     "slots", G_TYPE_UINT64, (guint64) slots,                                                   //
+                     "pinned-bytes", G_TYPE_UINT64, (guint64) sobel_pinned_bytes (),                            //
+                     "device-bytes", G_TYPE_UINT64, (guint64) info.device_bytes,                                //
+                     "backend", G_TYPE_STRING, gst_sobel_enum_nick (gst_sobel_active_backend_get_type (), active), //
+                     "device", G_TYPE_STRING, info.name,                                                        //
+                     "kernel", G_TYPE_STRING, info.kernel ? info.kernel : "",                                   //
+                     "fallback-reason", G_TYPE_STRING, reason, NULL);
+  g_free (reason);
+  return stats;
+}
+
+static void
+gst_cuda_sobel_finalize (GObject *object)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (object);
+
+  gst_clear_object (&self->allocator);
+  g_free (self->fallback_reason);
+  gst_sobel_stats_clear (&self->stats);
+  g_mutex_clear (&self->ring_lock);
+  G_OBJECT_CLASS (gst_cuda_sobel_parent_class)->finalize (object);
+}
+
+static void
+gst_cuda_sobel_init (GstCudaSobel *self)
+{
+  GstPad *src = GST_BASE_TRANSFORM_SRC_PAD (self);
+
+  gst_sobel_properties_init (self);
+  g_mutex_init (&self->ring_lock);
+  gst_sobel_stats_init (&self->stats);
+  self->allocator = gst_sobel_allocator_new ();
+  self->reported_delay = GST_CLOCK_TIME_NONE;
+  self->src_activate_mode = GST_PAD_ACTIVATEMODEFUNC (src);
+  gst_pad_set_activatemode_function (src, src_activate_mode);
+}
+
+static void
+gst_cuda_sobel_class_init (GstCudaSobelClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstCaps *caps = gst_sobel_caps_template ();
+
+  object_class->finalize = gst_cuda_sobel_finalize;
+  gst_sobel_properties_install (object_class);
+
+  gst_element_class_set_static_metadata (element_class, "Sobel edge filter (CUDA or CPU)", "Filter/Effect/Video",
+                                         "Shows the edges of video frames: alone, painted over the picture, as a mask "
+                                         "or by direction; on an NVIDIA GPU where there is one, else on the CPU",
+                                         "The gst-cuda-sobel developers");
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref (caps);
+
+  trans_class->passthrough_on_same_caps = FALSE;
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_cuda_sobel_transform_caps);
+  trans_class->fixate_caps = GST_DEBUG_FUNCPTR (gst_cuda_sobel_fixate_caps);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_sobel_set_caps);
+  trans_class->decide_allocation = GST_DEBUG_FUNCPTR (gst_cuda_sobel_decide_allocation);
+  trans_class->propose_allocation = GST_DEBUG_FUNCPTR (gst_cuda_sobel_propose_allocation);
+  trans_class->before_transform = GST_DEBUG_FUNCPTR (gst_cuda_sobel_before_transform);
+  trans_class->submit_input_buffer = GST_DEBUG_FUNCPTR (gst_cuda_sobel_submit_input_buffer);
+  trans_class->generate_output = GST_DEBUG_FUNCPTR (gst_cuda_sobel_generate_output);
+  trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_cuda_sobel_transform_meta);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_sobel_sink_event);
+  trans_class->query = GST_DEBUG_FUNCPTR (gst_cuda_sobel_query);
+  trans_class->start = GST_DEBUG_FUNCPTR (gst_cuda_sobel_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_cuda_sobel_stop);
+  GST_VIDEO_FILTER_CLASS (klass)->set_info = GST_DEBUG_FUNCPTR (gst_cuda_sobel_set_info);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef GST_CUDA_SOBEL_H
+#define GST_CUDA_SOBEL_H
+
+#include "gstsobelbackend.h"
+#include "gstsobelframe.h"
+#include "gstsobelpool.h"
+#include "gstsobelstats.h"
+
+#include "core/framering.h"
+
+#include <gst/video/gstvideofilter.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_CUDA_SOBEL (gst_cuda_sobel_get_type ())
+G_DECLARE_FINAL_TYPE (GstCudaSobel, gst_cuda_sobel, GST, CUDA_SOBEL, GstVideoFilter)
+
+GST_ELEMENT_REGISTER_DECLARE (cudasobel);
+
+/* The settings that may change while playing; a frame takes one copy. */
+typedef struct
+{
+  SobelParams params;
+  gboolean bypass;
+} GstSobelSettings;
+
+/* What the element holds for a frame in flight, beside the ring's SobelFrame. */
+typedef struct
+{
+  GstBuffer *in;  /* kept while its memory is read in place, else NULL */
+  GstBuffer *out; /* what will be pushed, or what a buffer of downstream's pool is filled from */
+  GstSobelFrameMap in_map, out_map;
+  gboolean pinned;        /* for a device that transfers by itself: both buffers stay until it is done */
+  gboolean fills_neutral; /* once done, the neutral planes of `out` hold neutral */
+  GstClockTime arrival;   /* ns, monotonic clock */
+} GstSobelInFlight;
+
+struct _GstCudaSobel
+{
+  GstVideoFilter parent;
+
+  /* Under the object lock. */
+  GstSobelSettings settings;
+  GstSobelBackendOptions options; /* as set; a copy acts from `start` on */
+  guint ring_size;
+  GstSobelActiveBackend active_backend;
+  gchar *fallback_reason; /* why a GPU that might have been used is not */
+
+  /* Under ring_lock: whether `ring` exists. The streaming thread and the output task need no lock for it:
+   * they run between its making in `start` and its end in `stop`. */
+  GMutex ring_lock;
+  SobelRing *ring;
+  guint max_slots; /* ring-size in force */
+
+  GstSobelAllocator *allocator;
+  GstSobelInFlight in_flight[SOBEL_RING_MAX_SLOTS];
+
+  /* Of the streaming thread; the output task sees them change only while the ring is drained. */
+  SobelConfig config;
+  GstBufferPool *own_pool;        /* of output frames; active */
+  GstBufferPool *downstream_pool; /* active, or NULL; changed under the object lock */
+  GstBufferPool *staging_pool;    /* for input that lies elsewhere; active, or NULL until needed */
+  gboolean downstream_video_meta; /* downstream understands GstVideoMeta */
+  gboolean discont;               /* frames were dropped before the next one */
+  GstClockTime arrival;           /* of the buffer in hand */
+  gint64 next_warning;            /* us, monotonic clock: no warning about bad buffers before that */
+  GstClockTime reported_delay;    /* what the last LATENCY message was about */
+
+  gint flow; /* atomic GstFlowReturn: what downstream said last */
+  GstPadActivateModeFunction src_activate_mode; /* the base class's */
+
+  GstSobelStats stats;
+};
+
+/* ---- gstsobelstream.c: frames from one pad to the other ---- */
+
+/* Streaming thread; takes `buffer`. Returns what downstream said last, also of earlier frames. */
+GstFlowReturn gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer);
+/* Waits until every frame in flight is downstream; returns at once when flushing. */
+void gst_cuda_sobel_stream_drain (GstCudaSobel *self);
+/* The output task's function: one frame. */
+void gst_cuda_sobel_stream_loop (gpointer pad);
+/* Everything waits no longer (TRUE), or may wait again (FALSE). */
+void gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing);
+/* Callbacks for the ring; `user` is the element. */
+void gst_cuda_sobel_stream_ring_options (GstCudaSobel *self, SobelRingOptions *options);
+/* Something is wrong with a buffer: counts it, warns at most once a second. Takes `reason`. */
+void gst_cuda_sobel_stream_drop (GstCudaSobel *self, gchar *reason);
+
+G_END_DECLS
+#endif

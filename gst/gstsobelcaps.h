@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef GST_SOBEL_CAPS_H
+#define GST_SOBEL_CAPS_H
+
+#include "core/sobelrecipe.h"
+#include "core/sobelstatus.h"
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+/* What both pad templates say: every format of the table that the running GStreamer knows. (transfer full) */
+GstCaps *gst_sobel_caps_template (void);
+
+/* The element's transform_caps and fixate_caps. Output is the input's own format or, after it, gray of the
+ * same depth class; every field but format, colorimetry and chroma-site passes unchanged. */
+GstCaps *gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, GstCaps *filter);
+/* Takes `othercaps`. */
+GstCaps *gst_sobel_caps_fixate (GstPadDirection direction, GstCaps *caps, GstCaps *othercaps);
+
+/* The format table's row, or NULL. */
+const SobelFormat *gst_sobel_format_of (const GstVideoInfo *info);
+
+/* Fills `config` from negotiated caps; FALSE, with `error` set, for pictures that cannot be handled. */
+gboolean gst_sobel_config_from_info (SobelConfig *config, const GstVideoInfo *in, const GstVideoInfo *out,
+                                     SobelError *error);
+
+G_END_DECLS
+#endif

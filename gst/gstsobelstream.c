@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A frame's way through the element. The streaming thread maps the input, takes an output buffer and submits
+ * both to the ring; the source pad's task pushes each frame as soon as its own work is done. Order and waiting
+ * are the ring's; what is here is GStreamer's side: buffers, metas, flow returns. */
+
+#include "gstcudasobel.h"
+
+#include <string.h>
+
+GST_DEBUG_CATEGORY_EXTERN (gst_cuda_sobel_debug);
+#define GST_CAT_DEFAULT gst_cuda_sobel_debug
+
+enum { WARNING_INTERVAL_US = G_USEC_PER_SEC };
+
+static GstClockTime
+now_ns (void)
+{
+  return (GstClockTime) g_get_monotonic_time () * 1000;
+}
+
+void
+gst_cuda_sobel_stream_drop (GstCudaSobel *self, gchar *reason)
+{
+  const gint64 now = g_get_monotonic_time ();
+
+  gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
+  self->discont = TRUE;
+  if (now >= self->next_warning) {
+    self->next_warning = now + WARNING_INTERVAL_US;
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("A video frame cannot be read and was dropped."), ("%s", reason));
+  } else {
+    GST_DEBUG_OBJECT (self, "dropped a frame: %s", reason);
+  }
+  g_free (reason);
+}
+
+/* ---- input ---------------------------------------------------------------------------------------- */
+
+/* Copies the mapped input into memory that the device can read by itself, and lets go of the original. */
+static GstFlowReturn
+stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  GstBuffer *staged;
+  GstSobelFrameMap map;
+  gchar *reason = NULL;
+  GstFlowReturn flow;
+  guint64 copied;
+
+  if (!self->staging_pool) {
+    GstCaps *caps = gst_video_info_to_caps (&filter->in_info);
+    self->staging_pool = gst_sobel_pool_new (self->allocator, "staging", caps, 0);
+    gst_caps_unref (caps);
+    if (!self->staging_pool || !gst_buffer_pool_set_active (self->staging_pool, TRUE)) {
+      gst_clear_object (&self->staging_pool);
+      return GST_FLOW_ERROR;
+    }
+  }
+  flow = gst_buffer_pool_acquire_buffer (self->staging_pool, &staged, NULL);
+  if (flow != GST_FLOW_OK)
+    return flow;
+  if (!gst_sobel_frame_map (&map, &filter->in_info, self->config.in, staged, GST_MAP_READ, &reason)) {
+    GST_ERROR_OBJECT (self, "own staging memory cannot be mapped: %s", reason);
+    g_free (reason);
+    gst_buffer_unref (staged);
+    return GST_FLOW_ERROR;
+  }
+  copied = gst_sobel_image_copy (&map.image, &f->in_map.image, planes);
+  gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied, copied);
+
+  gst_sobel_frame_unmap (&f->in_map);
+  gst_buffer_unref (f->in);
+  f->in = staged;
+  f->in_map = map;
+  return GST_FLOW_OK;
+}
+
+/* ---- output --------------------------------------------------------------------------------------- */
+
+static GstFlowReturn
+acquire_output (GstCudaSobel *self, GstSobelInFlight *f)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  /* The CPU can write straight into downstream's memory; a GPU's result goes through pinned memory, and a
+   * buffer of downstream's pool is taken when it is there, not while it is computed. */
+  const gboolean direct = self->downstream_pool && !f->pinned;
+  GstBufferPool *pool = direct ? self->downstream_pool : self->own_pool;
+  gchar *reason = NULL;
+  GstFlowReturn flow;
+
+  flow = gst_buffer_pool_acquire_buffer (pool, &f->out, NULL);
+  if (flow != GST_FLOW_OK)
+    return flow;
+  if (!gst_sobel_frame_map (&f->out_map, &filter->out_info, self->config.out, f->out,
+                            direct ? GST_MAP_WRITE : GST_MAP_READ, &reason)) {
+    gst_clear_buffer (&f->out);
+    gst_cuda_sobel_stream_drop (self, g_strdup_printf ("no place for the result: %s", reason));
+    g_free (reason);
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  }
+  return GST_FLOW_OK;
+}
+
+static void
+copy_metadata (GstCudaSobel *self, GstBuffer *from, GstBuffer *to)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
+
+  if (!GST_BASE_TRANSFORM_GET_CLASS (self)->copy_metadata (trans, from, to))
+    GST_WARNING_OBJECT (self, "metadata of %" GST_PTR_FORMAT " could not be copied", from);
+}
+
+/* ---- the streaming thread's half ------------------------------------------------------------------ */
+
+static void
+release_in_flight (GstSobelInFlight *f)
+{
+  gst_sobel_frame_unmap (&f->in_map);
+  gst_sobel_frame_unmap (&f->out_map);
+  gst_clear_buffer (&f->in);
+  gst_clear_buffer (&f->out);
+}
+
+static gboolean
+is_interlaced (const GstVideoInfo *info, GstBuffer *buffer)
+{
+  switch (GST_VIDEO_INFO_INTERLACE_MODE (info)) {
+    case GST_VIDEO_INTERLACE_MODE_INTERLEAVED:
+      return TRUE;
+    case GST_VIDEO_INTERLACE_MODE_MIXED:
+      return GST_BUFFER_FLAG_IS_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+    default:
+      return FALSE;
+  }
+}
+
+/* The frame passes as it is, in its turn. FALSE if the input's layout is not what downstream expects. */
+static gboolean
+pass_through (GstCudaSobel *self, GstSobelInFlight *f)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+
+  if (self->config.in != self->config.out)
+    return FALSE;
+  if (!self->downstream_video_meta && !gst_sobel_frame_has_default_layout (&f->in_map, &filter->in_info))
+    return FALSE;
+  gst_sobel_frame_unmap (&f->in_map);
+  f->out = f->in;
+  f->in = NULL;
+  return TRUE;
+}
+
+/* Fills the job of a frame whose input is mapped. */
+static GstFlowReturn
+prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *frame, GstSobelInFlight *f)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  guint8 in_use[SOBEL_MAX_PLANES], out_use[SOBEL_MAX_PLANES];
+  SobelParams params = settings->params;
+  SobelJob *job = &frame->job;
+  GstBuffer *in;
+  gboolean has_neutral = FALSE;
+  guint planes = 0, i;
+  GstFlowReturn flow;
+
+  if (settings->bypass)
+    params.mode = SOBEL_MODE_BYPASS;
+  sobel_recipe_init (&job->recipe, &self->config, &params);
+  sobel_recipe_planes (&job->recipe, &self->config, in_use, out_use);
+  job->kernel = params.kernel;
+  job->interlaced = is_interlaced (&filter->in_info, f->in);
+
+  flow = acquire_output (self, f);
+  if (flow != GST_FLOW_OK)
+    return flow;
+  in = f->in;
+  copy_metadata (self, in, f->out);
+
+  for (i = 0; i < self->config.in->n_planes; i++)
+    if (in_use[i] & (SOBEL_PLANE_READ | SOBEL_PLANE_COPY))
+      planes |= 1u << i;
+  for (i = 0; i < self->config.out->n_planes; i++)
+    has_neutral |= (out_use[i] & SOBEL_PLANE_NEUTRAL) != 0;
+  if (f->pinned && !(f->in_map.memory && f->in_map.memory->pinned)) {
+    flow = stage_input (self, f, planes);
+    if (flow != GST_FLOW_OK)
+      return flow;
+  }
+  job->in = f->in_map.image;
+  job->out = f->out_map.image;
+  if (f->out_map.memory) {
+    job->neutral_ready = has_neutral && gst_sobel_memory_is_neutral (f->out_map.memory);
+    if (!has_neutral)
+      gst_sobel_memory_set_neutral (f->out_map.memory, FALSE);
+  }
+  f->fills_neutral = has_neutral;
+  frame->has_work = true;
+  return GST_FLOW_OK;
+}
+
+/* `bypass` where the input cannot be passed as it is, though the format stays: a copy in the usual layout. */
+static GstFlowReturn
+copy_through (GstCudaSobel *self, GstSobelInFlight *f)
+{
+  guint64 copied;
+  GstFlowReturn flow = acquire_output (self, f);
+
+  if (flow != GST_FLOW_OK)
+    return flow;
+  copy_metadata (self, f->in, f->out);
+  copied = gst_sobel_image_copy (&f->out_map.image, &f->in_map.image, ~0u);
+  gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied, copied);
+  if (f->out_map.memory)
+    gst_sobel_memory_set_neutral (f->out_map.memory, FALSE);
+  gst_sobel_frame_unmap (&f->in_map);
+  gst_clear_buffer (&f->in);
+  return GST_FLOW_OK;
+}
+
+GstFlowReturn
+gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  GstSobelSettings settings;
+  GstSobelInFlight *f;
+  SobelFrame *frame;
+  gchar *reason = NULL;
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  GST_OBJECT_LOCK (self);
+  settings = self->settings;
+  GST_OBJECT_UNLOCK (self);
+
+  if (sobel_ring_begin (self->ring, &frame) != SOBEL_STATUS_OK) {
+    gst_buffer_unref (buffer);
+    return GST_FLOW_FLUSHING;
+  }
+  f = &self->in_flight[frame->slot];
+  memset (f, 0, sizeof *f);
+  f->in = buffer;
+  f->arrival = self->arrival;
+  f->pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
+  frame->user = f;
+
+  if (!gst_sobel_frame_map (&f->in_map, &filter->in_info, self->config.in, buffer, GST_MAP_READ, &reason)) {
+    gst_cuda_sobel_stream_drop (self, reason);
+    flow = GST_BASE_TRANSFORM_FLOW_DROPPED;
+  } else if (settings.bypass && self->config.in == self->config.out) {
+    if (!pass_through (self, f))
+      flow = copy_through (self, f);
+  } else {
+    flow = prepare_job (self, &settings, frame, f);
+  }
+  if (flow != GST_FLOW_OK) {
+    release_in_flight (f);
+    sobel_ring_cancel (self->ring, frame);
+    return flow;
+  }
+  if (self->discont) {
+    f->out = gst_buffer_make_writable (f->out);
+    GST_BUFFER_FLAG_SET (f->out, GST_BUFFER_FLAG_DISCONT);
+    self->discont = FALSE;
+  }
+  sobel_ring_submit (self->ring, frame);
+  return g_atomic_int_get (&self->flow);
+}
+
+void
+gst_cuda_sobel_stream_drain (GstCudaSobel *self)
+{
+  if (self->ring)
+    sobel_ring_drain (self->ring);
+}
+
+void
+gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing)
+{
+  GstBufferPool *pool;
+
+  if (self->ring)
+    sobel_ring_set_flushing (self->ring, flushing);
+  /* A wait for a free buffer is a wait, too. */
+  GST_OBJECT_LOCK (self);
+  pool = self->downstream_pool ? gst_object_ref (self->downstream_pool) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  if (pool) {
+    gst_buffer_pool_set_flushing (pool, flushing);
+    gst_object_unref (pool);
+  }
+}
+
+/* ---- the output task's half ----------------------------------------------------------------------- */
+
+/* The finished frame in a buffer of downstream's own pool; NULL with `flow` set if there is none. */
+static GstBuffer *
+copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn *flow)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  GstSobelFrameMap map;
+  GstBuffer *out = NULL;
+  gchar *reason = NULL;
+
+  *flow = gst_buffer_pool_acquire_buffer (self->downstream_pool, &out, NULL);
+  if (*flow != GST_FLOW_OK)
+    return NULL;
+  if (!gst_sobel_frame_map (&map, &filter->out_info, self->config.out, out, GST_MAP_WRITE, &reason)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("A buffer from downstream's pool cannot be written."), ("%s", reason));
+    g_free (reason);
+    gst_buffer_unref (out);
+    *flow = GST_FLOW_ERROR;
+    return NULL;
+  }
+  gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied,
+                       gst_sobel_image_copy (&map.image, &f->out_map.image, ~0u));
+  gst_sobel_frame_unmap (&map);
+  copy_metadata (self, f->out, out);
+  return out;
+}
+
+/* The buffer to push for a finished frame, or NULL with `flow` set. Lets go of all that the frame held. */
+static GstBuffer *
+finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
+{
+  GstSobelInFlight *f = frame->user;
+  GstBuffer *out = NULL;
+
+  *flow = GST_FLOW_OK;
+  if (frame->status != SOBEL_STATUS_OK) {
+    gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
+    if (g_atomic_int_get (&self->flow) != GST_FLOW_ERROR)
+      GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("The GPU failed to compute a video frame."),
+                         ("%s: %s", sobel_status_name (frame->status), frame->error.message));
+    *flow = GST_FLOW_ERROR;
+    release_in_flight (f);
+    return NULL;
+  }
+  if (frame->recomputed)
+    gst_sobel_stats_add (&self->stats, &self->stats.frames_recomputed, 1);
+  if (f->fills_neutral && f->out_map.memory)
+    gst_sobel_memory_set_neutral (f->out_map.memory, TRUE);
+  gst_sobel_frame_unmap (&f->in_map);
+  gst_clear_buffer (&f->in);
+
+  if (self->downstream_pool && f->pinned && f->out_map.buffer)
+    out = copy_to_downstream_pool (self, f, flow);
+  else
+    out = g_steal_pointer (&f->out);
+  gst_sobel_frame_unmap (&f->out_map);
+  release_in_flight (f);
+  if (out)
+    gst_sobel_stats_add_frame (&self->stats, &frame->timing, now_ns () - f->arrival);
+  return out;
+}
+
+void
+gst_cuda_sobel_stream_loop (gpointer pad)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (GST_PAD_PARENT (pad));
+  SobelFrame *frame;
+  GstBuffer *out;
+  GstFlowReturn flow;
+
+  if (sobel_ring_next (self->ring, &frame) != SOBEL_STATUS_OK) {
+    GST_DEBUG_OBJECT (self, "flushing, pausing the output task");
+    gst_pad_pause_task (pad);
+    return;
+  }
+  out = finish_frame (self, frame, &flow);
+  if (out) {
+    gst_sobel_stats_add (&self->stats, &self->stats.frames_out, 1);
+    flow = gst_pad_push (pad, out);
+  }
+  if (flow != GST_FLOW_OK)
+    GST_DEBUG_OBJECT (self, "downstream says %s", gst_flow_get_name (flow));
+  g_atomic_int_set (&self->flow, flow);
+  sobel_ring_release (self->ring, frame);
+}
+
+/* ---- the ring's callbacks ------------------------------------------------------------------------- */
+
+static void
+unref_buffer (void *buffer)
+{
+  gst_buffer_unref (buffer);
+}
+
+/* The lost GPU may still write into this frame's output and read its input. Both stay as they are until that
+ * is over; a frame that is computed again goes on in fresh memory. */
+static SobelStatus
+replace_output (void *user, SobelFrame *frame, SobelDevice *lost, SobelError *error)
+{
+  GstCudaSobel *self = user;
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  GstSobelInFlight *f = frame->user;
+  GstBuffer *old = f->out;
+  gchar *reason = NULL;
+
+  if (f->in)
+    sobel_device_keep (lost, gst_buffer_ref (f->in), unref_buffer);
+  if (!old)
+    return SOBEL_STATUS_OK;
+  gst_sobel_frame_unmap (&f->out_map);
+  f->out = NULL;
+  if (frame->status == SOBEL_STATUS_OK) {
+    f->out = gst_buffer_new_allocate (NULL, filter->out_info.size, NULL);
+    if (f->out &&
+        gst_sobel_frame_map (&f->out_map, &filter->out_info, self->config.out, f->out, GST_MAP_WRITE, &reason)) {
+      copy_metadata (self, old, f->out);
+      frame->job.out = f->out_map.image;
+      frame->job.neutral_ready = false;
+    } else {
+      sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory for a frame of %" G_GSIZE_FORMAT " bytes",
+                       filter->out_info.size);
+      g_free (reason);
+    }
+  }
+  sobel_device_keep (lost, old, unref_buffer);
+  return f->out ? SOBEL_STATUS_OK : SOBEL_STATUS_NO_MEMORY;
+}
+
+static void
+discard_frame (void *user, SobelFrame *frame)
+{
+  if (frame->user)
+    release_in_flight (frame->user);
+}
+
+/* Producer, before the output task can see the frame: a device that computes with the calling thread needs the
+ * input no longer, and upstream may be short of buffers. */
+static void
+frame_submitted (void *user, SobelFrame *frame)
+{
+  GstSobelInFlight *f = frame->user;
+
+  if (frame->has_work && !f->pinned) {
+    gst_sobel_frame_unmap (&f->in_map);
+    gst_clear_buffer (&f->in);
+  }
+}
+
+static void
+device_lost (void *user, const SobelError *error)
+{
+  GstCudaSobel *self = user;
+
+  gst_sobel_allocator_set_device (self->allocator, NULL);
+  GST_OBJECT_LOCK (self);
+  g_free (self->fallback_reason);
+  self->fallback_reason = g_strdup (error->message);
+  if (self->options.backend != GST_SOBEL_BACKEND_CUDA)
+    self->active_backend = GST_SOBEL_ACTIVE_BACKEND_CPU;
+  GST_OBJECT_UNLOCK (self);
+
+  if (sobel_ring_is_fallback (self->ring)) {
+    GST_ELEMENT_WARNING (self, RESOURCE, FAILED, ("The GPU failed; video frames are computed on the CPU from now on."),
+                         ("%s: %s", sobel_status_name (error->status), error->message));
+    g_object_notify (G_OBJECT (self), "active-backend");
+  }
+}
+
+void
+gst_cuda_sobel_stream_ring_options (GstCudaSobel *self, SobelRingOptions *options)
+{
+  options->replace_output = replace_output;
+  options->discard = discard_frame;
+  options->device_lost = device_lost;
+  options->submitted = frame_submitted;
+  options->user = self;
+}
