@@ -11,7 +11,7 @@ registry=$(mktemp)
 trap 'rm -f "$registry"' EXIT
 export GST_PLUGIN_PATH_1_0="$PWD/$build/gst" GST_REGISTRY_1_0="$registry"
 
-# picture NAME [CUDASOBEL PROPERTY...]: the photograph at 640x480, through the element if there are properties.
+# picture NAME [CUDASOBEL PROPERTY...]: the photograph at 480x360, through the element if there are properties.
 picture () {
   name=$1
   shift
@@ -19,7 +19,7 @@ picture () {
   [ $# -eq 0 ] || filter="cudasobel $*"
   # shellcheck disable=SC2086 # the filter is several words
   gst-launch-1.0 -q filesrc location="$photo" ! decodebin ! videoscale ! videoconvert ! \
-    video/x-raw,format=RGB,width=640,height=480 ! $filter ! videoconvert ! jpegenc quality=85 snapshot=true ! \
+    video/x-raw,format=RGB,width=480,height=360 ! $filter ! videoconvert ! jpegenc quality=75 snapshot=true ! \
     filesink location="docs/images/$name.jpg"
 }
 
