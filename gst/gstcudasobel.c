@@ -35,7 +35,8 @@ GST_DEBUG_CATEGORY (gst_cuda_sobel_debug);
 /* A GPU that has not finished a frame after this long is given up, ns. A frame takes milliseconds. */
 #define GIVE_UP_NS (5 * G_GUINT64_CONSTANT (1000000000))
 
-G_DEFINE_TYPE (GstCudaSobel, gst_cuda_sobel, GST_TYPE_VIDEO_FILTER)
+G_DEFINE_TYPE_WITH_CODE (GstCudaSobel, gst_cuda_sobel, GST_TYPE_VIDEO_FILTER,
+                         G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, gst_sobel_preset_interface_init))
 GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (cudasobel, "cudasobel", GST_RANK_NONE, GST_TYPE_CUDA_SOBEL,
                                        GST_DEBUG_CATEGORY_INIT (gst_cuda_sobel_debug, "cudasobel", 0,
                                                                 "Sobel edges on GPU or CPU"))

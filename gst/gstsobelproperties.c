@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstsobelproperties.h"
 
+#include <string.h>
+
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_sobel_debug);
 #define GST_CAT_DEFAULT gst_cuda_sobel_debug
 
@@ -382,4 +384,26 @@ gst_sobel_properties_install (GObjectClass *klass)
   gst_type_mark_as_plugin_api (gst_sobel_precision_get_type (), 0);
   gst_type_mark_as_plugin_api (gst_sobel_luma_get_type (), 0);
   gst_type_mark_as_plugin_api (gst_sobel_mode_get_type (), 0);
+}
+
+static gchar **
+preset_property_names (GstPreset *preset)
+{
+  guint n_properties = 0, i;
+  GParamSpec **properties = g_object_class_list_properties (G_OBJECT_GET_CLASS (preset), &n_properties);
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (i = 0; i < n_properties; i++) {
+    if ((properties[i]->flags & GST_PARAM_CONTROLLABLE) && strcmp (properties[i]->name, "kernel") != 0)
+      g_ptr_array_add (names, g_strdup (properties[i]->name));
+  }
+  g_free (properties);
+  g_ptr_array_add (names, NULL);
+  return (gchar **) g_ptr_array_free (names, FALSE);
+}
+
+void
+gst_sobel_preset_interface_init (gpointer iface, gpointer data)
+{
+  ((GstPresetInterface *) iface)->get_property_names = preset_property_names;
 }

@@ -11,6 +11,9 @@ void gst_sobel_properties_install (GObjectClass *klass);
 /* The defaults, on a new element. */
 void gst_sobel_properties_init (GstCudaSobel *self);
 
+/* Presets hold looks: every controllable property but `kernel`, and nothing that says where frames are computed. */
+void gst_sobel_preset_interface_init (gpointer iface, gpointer data);
+
 /* The `stats` property's value; any thread. (transfer full) */
 GstStructure *gst_cuda_sobel_get_stats (GstCudaSobel *self);
 
