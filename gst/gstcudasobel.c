@@ -34,12 +34,19 @@ GST_DEBUG_CATEGORY (gst_cuda_sobel_debug);
 
 /* A GPU that has not finished a frame after this long is given up, ns. A frame takes milliseconds. */
 #define GIVE_UP_NS (5 * G_GUINT64_CONSTANT (1000000000))
+static guint64 give_up_ns = GIVE_UP_NS;
 
 G_DEFINE_TYPE_WITH_CODE (GstCudaSobel, gst_cuda_sobel, GST_TYPE_VIDEO_FILTER,
                          G_IMPLEMENT_INTERFACE (GST_TYPE_PRESET, gst_sobel_preset_interface_init))
 GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (cudasobel, "cudasobel", GST_RANK_NONE, GST_TYPE_CUDA_SOBEL,
                                        GST_DEBUG_CATEGORY_INIT (gst_cuda_sobel_debug, "cudasobel", 0,
                                                                 "Sobel edges on GPU or CPU"))
+
+void
+gst_cuda_sobel_set_give_up (guint64 ns)
+{
+  give_up_ns = ns ? ns : GIVE_UP_NS;
+}
 
 /* ---- pools ---------------------------------------------------------------------------------------- */
 
@@ -495,7 +502,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
     return FALSE;
   ring_options.device = devices.device;
   ring_options.fallback = devices.fallback;
-  ring_options.give_up_ns = GIVE_UP_NS;
+  ring_options.give_up_ns = give_up_ns;
   gst_cuda_sobel_stream_ring_options (self, &ring_options);
   ring = sobel_ring_new (&ring_options);
   if (!ring) {

@@ -73,6 +73,9 @@ struct _GstCudaSobel
   GstSobelStats stats;
 };
 
+/* For tests: how long a device may take for a frame, ns, for elements started from now on; 0: as documented. */
+void gst_cuda_sobel_set_give_up (guint64 ns);
+
 /* ---- gstsobelstream.c: frames from one pad to the other ---- */
 
 /* Streaming thread; takes `buffer`. Returns what downstream said last, also of earlier frames. */
