@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int sizes[][2] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 3}, {7, 9}, {8, 5}, {13, 6}, {17, 11}, {64, 8}, {70, 3}};
+static const int sizes[][2] = {
+    {1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 3}, {7, 9}, {8, 5}, {13, 6}, {17, 11}, {64, 8}, {70, 3},
+};
 
 typedef struct Picture
 {
@@ -31,7 +33,8 @@ admitted (const GstVideoFormatInfo *gst)
   const guint colours = GST_VIDEO_FORMAT_INFO_IS_RGB (gst) ? 3 : 1;
   guint i;
 
-  if (!(GST_VIDEO_FORMAT_INFO_IS_RGB (gst) || GST_VIDEO_FORMAT_INFO_IS_YUV (gst) || GST_VIDEO_FORMAT_INFO_IS_GRAY (gst)))
+  if (!(GST_VIDEO_FORMAT_INFO_IS_RGB (gst) || GST_VIDEO_FORMAT_INFO_IS_YUV (gst) ||
+        GST_VIDEO_FORMAT_INFO_IS_GRAY (gst)))
     return false;
   if (gst->flags & (GST_VIDEO_FORMAT_FLAG_COMPLEX | GST_VIDEO_FORMAT_FLAG_TILED | GST_VIDEO_FORMAT_FLAG_PALETTE))
     return false;

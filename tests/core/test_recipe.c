@@ -196,7 +196,8 @@ check_planes (const char *in, const char *out, SobelMode mode, const char *expec
     got_in[i] = in_use[i] <= 8 ? letters[in_use[i]] : '?';
     got_out[i] = out_use[i] <= 8 ? letters[out_use[i]] : '?';
   }
-  EXPECT (strcmp (got_in, expected_in) == 0 && strcmp (got_out, expected_out) == 0, "%s mode %d: %s to %s, not %s to %s",
+  EXPECT (strcmp (got_in, expected_in) == 0 && strcmp (got_out, expected_out) == 0,
+          "%s mode %d: %s to %s, not %s to %s",
           in, mode, got_in, got_out, expected_in, expected_out);
 }
 
@@ -260,8 +261,8 @@ check_hue (void)
       gy = (int64_t) (i / 400) - 200;
     } else {
       const unsigned cut = i % 33;
-      gx = (int64_t) (int32_t) expect_random () << 2 >> cut;
-      gy = (int64_t) (int32_t) expect_random () << 2 >> cut;
+      gx = (int64_t) (int32_t) expect_random () * 4 >> cut;
+      gy = (int64_t) (int32_t) expect_random () * 4 >> cut;
     }
     if (gx == 0 && gy == 0)
       continue;
