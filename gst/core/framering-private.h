@@ -2,8 +2,8 @@
 #ifndef SOBEL_FRAMERING_PRIVATE_H
 #define SOBEL_FRAMERING_PRIVATE_H
 
-/* Inside of the frame ring: framering.c is the queue of slots, frameslot.c what happens to the frame of one slot between
- * its submission and its turn. */
+/* Inside of the frame ring: framering.c is the queue of slots, frameslot.c what happens to the frame of one slot
+ * between its submission and its turn. */
 
 #include "framering.h"
 
@@ -77,9 +77,9 @@ uint64_t sobel_ring_now (void);
 /* Producer, no lock held: hands the frame to whoever computes it now, and sets slot->work. */
 void sobel_slot_start (SobelRing *ring, Slot *slot, bool to_device, bool to_fallback);
 
-/* Consumer, no lock held: waits for the frame and makes it WORK_SETTLED. `deadline` is a time of the monotonic clock by
- * which the device must be done with a frame that nobody wants any more, or SOBEL_NO_DEADLINE for one that is to come
- * out. FLUSHING: the ring began to flush meanwhile (without a deadline only), and nothing has changed. */
+/* Consumer, no lock held: waits for the frame and makes it WORK_SETTLED. `deadline` is a time of the monotonic clock
+ * by which the device must be done with a frame that nobody wants any more, or SOBEL_NO_DEADLINE for one that is to
+ * come out. FLUSHING: the ring began to flush meanwhile (without a deadline only), and nothing has changed. */
 SobelStatus sobel_slot_settle (SobelRing *ring, Slot *slot, uint64_t deadline);
 
 #endif

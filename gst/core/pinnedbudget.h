@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* The process's one cap on pinned (page-locked) bytes: the environment variable
- * GST_CUDA_SOBEL_MAX_PINNED (bytes, decimal digits only; 0: none at all), default, and for anything else that it holds, a
- * quarter of the host's memory. Thread-safe. */
+/* The process's one cap on pinned (page-locked) bytes: the environment variable GST_CUDA_SOBEL_MAX_PINNED (bytes,
+ * decimal digits only; 0: none at all), default, and for anything else that it holds, a quarter of the host's
+ * memory. Thread-safe. */
 
 /* Counts `size` bytes as pinned; NO_MEMORY, with the numbers in words, if that would pass the cap. */
 SobelStatus sobel_pinned_reserve (size_t size, SobelError *error);

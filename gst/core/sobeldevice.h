@@ -15,9 +15,9 @@ extern "C" {
  * excepted). `submit` is called by one thread at a time and `wait` by another at the same time, never
  * both for one slot. `host_alloc` and a block's `free` may be called by any thread at any time.
  *
- * A lost device is asked for little more. After a failed submit: `wait` for the frames before it, which is OK for those
- * that are finished. After a failed or given-up wait: at most one submit, by a thread that did not know yet; it may
- * fail or be swallowed. Then only `host_alloc` (by threads that still use its pools), `info` and `destroy`. */
+ * A lost device is asked for little more. After a failed submit: `wait` for the frames before it, which is OK for
+ * those that are finished. After a failed or given-up wait: at most one submit, by a thread that did not know yet;
+ * it may fail or be swallowed. Then only `host_alloc` (by threads that still use its pools), `info` and `destroy`. */
 
 /* Memory that the device transfers from and to without the host's help. Ordinary process memory: it stays
  * readable whatever happens to the device, and outlives the device. */
@@ -98,14 +98,14 @@ struct SobelDevice
   SobelDevice *next; /* in the list of devices that could not be destroyed yet */
 };
 
-/* Hands `object` to the device: release (object) is called once the device is destroyed, that is, when its
- * hardware can no longer write to anything, by the thread that destroyed it. For buffers of frames that were in flight
- * when it was lost. Any thread, but not any more once the device is being destroyed.
- * Takes ownership also where memory is short (the object then leaks rather than be reused too early). */
+/* Hands `object` to the device: release (object) is called once the device is destroyed, that is, when its hardware
+ * can no longer write to anything, by the thread that destroyed it. For buffers of frames that were in flight when
+ * it was lost. Any thread, but not any more once the device is being destroyed. Takes ownership also where memory is
+ * short (the object then leaks rather than be reused too early). */
 void sobel_device_keep (SobelDevice *device, void *object, void (*release) (void *object));
 
-/* Destroys *device and clears the pointer; NULL is fine. Never waits: a device whose hardware is still busy is set aside,
- * with what it keeps, and destroyed by a later call of this (for any device) or of sobel_device_reap(). */
+/* Destroys *device and clears the pointer; NULL is fine. Never waits: a device whose hardware is still busy is set
+ * aside, with what it keeps, and destroyed by a later call of this (for any device) or of sobel_device_reap(). */
 void sobel_device_destroy (SobelDevice **device);
 
 /* Tries again to destroy the devices set aside; returns how many remain. */
