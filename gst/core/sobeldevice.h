@@ -41,6 +41,11 @@ typedef struct SobelJob
   bool neutral_ready; /* planes of `out` that are NEUTRAL already hold that: leave them alone */
   void *in_stream;    /* DEVICE images: CUstream that the producer's work is queued on, or NULL */
   void *out_stream;   /* DEVICE images: CUstream that the consumer's work will be queued on, or NULL */
+
+  /* For two DEVICE images with a stream each: wait is OK once the work is queued, before it is done. What is put on
+   * either stream after submit comes behind this work, as this comes behind what is on them already, so that the
+   * images may be passed on at once to those who keep to the streams. A failure shows at a later submit or wait. */
+  bool queued;
 } SobelJob;
 
 /* Where a finished frame's time went; 0 where the device has no such stage or did not measure it. */
@@ -54,6 +59,8 @@ typedef struct SobelDeviceInfo
   char name[128];        /* of the hardware, for people: "NVIDIA H200 (0)", "CPU, AVX2, 2 threads" */
   const char *kernel;    /* static name of what computed the last frame: "fused", "avx2" */
   uint64_t device_bytes; /* memory held on the device */
+  void *context;         /* CUcontext that DEVICE images must belong to; NULL: the device takes none */
+  int ordinal;           /* number of that GPU; unused without a context */
 } SobelDeviceInfo;
 
 typedef struct SobelDevice SobelDevice;
