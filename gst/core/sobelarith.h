@@ -229,7 +229,7 @@ sobel_hue_shares (int64_t gx, int64_t gy, float *shares)
 }
 
 /* Component `i`'s offset for a hue and E, in codes and not rounded: from black for RGB and luma, from neutral
- * for chroma. Sum it over the covered samples for subsampled chroma. */
+ * for chroma. */
 SOBEL_FN float
 sobel_hue_offset (const SobelRecipe *recipe, int i, const float *shares, uint32_t e)
 {
@@ -239,6 +239,14 @@ sobel_hue_offset (const SobelRecipe *recipe, int i, const float *shares, uint32_
   const float rg = r + g;
 
   return (rg + b) * (float) e;
+}
+
+/* Subsampled chroma: the mean of the offsets of the covered samples. So that every backend has the same bits, the sum
+ * is made sample by sample, row by row, left to right. */
+SOBEL_FN float
+sobel_hue_mean (float sum, uint32_t covered)
+{
+  return sum / (float) covered;
 }
 
 /* The code at `base` + `offset`, rounded to the nearest and clamped to 0 ... 2^n - 1. */
