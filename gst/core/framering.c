@@ -158,6 +158,26 @@ sobel_ring_use_fallback (SobelRing *ring)
   return status;
 }
 
+SobelStatus
+sobel_ring_replace_device (SobelRing *ring, SobelDevice *device)
+{
+  SobelStatus status = SOBEL_STATUS_INVALID;
+  SobelDevice *old = NULL;
+
+  if (!ring || !device)
+    return SOBEL_STATUS_INVALID;
+  pthread_mutex_lock (&ring->lock);
+  if (is_empty (ring) && !ring->lost && !ring->refused) {
+    ring->n_slots = 0; /* until the new device is configured, begin is refused */
+    old = ring->options.device;
+    ring->options.device = device;
+    status = SOBEL_STATUS_OK;
+  }
+  pthread_mutex_unlock (&ring->lock);
+  sobel_device_destroy (&old);
+  return status;
+}
+
 /* ---- producer -------------------------------------------------------------------------------------- */
 
 SobelStatus

@@ -98,6 +98,10 @@ SobelStatus sobel_ring_configure (SobelRing *ring, const SobelConfig *config, un
  * configuration; configure comes next. */
 SobelStatus sobel_ring_use_fallback (SobelRing *ring);
 
+/* Works with `device` from now on, and destroys the one before. The ring must be empty and its device not lost, else
+ * INVALID, and `device` stays the caller's. configure comes next. No question may be asked meanwhile. */
+SobelStatus sobel_ring_replace_device (SobelRing *ring, SobelDevice *device);
+
 /* Producer. Waits for a free slot; FLUSHING while the ring is flushing, INVALID while it has no slots or a frame is
  * being filled already. Frame fields are zeroed but `slot`. */
 SobelStatus sobel_ring_begin (SobelRing *ring, SobelFrame **frame);
