@@ -386,11 +386,14 @@ flush_stop (GstCudaSobel *self, GstEvent *event)
   GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
   gboolean result;
 
+  if (self->ring) {
+    /* Again: a FLUSH_STOP may come alone. */
+    gst_cuda_sobel_stream_set_flushing (self, TRUE);
+    gst_pad_pause_task (trans->srcpad);
+    sobel_ring_clear (self->ring);
+  }
   result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
   if (self->ring) {
-    gst_pad_pause_task (trans->srcpad);
-    sobel_ring_set_flushing (self->ring, true); /* a FLUSH_STOP may come alone */
-    sobel_ring_clear (self->ring);
     g_atomic_int_set (&self->flow, GST_FLOW_OK);
     self->discont = FALSE;
     gst_cuda_sobel_stream_set_flushing (self, FALSE);
