@@ -51,11 +51,12 @@ play () {
   rm "$work/played"
 }
 
-# shellcheck disable=SC2086 # a list of words
-install_missing $build_packages gstreamer1.0-libav gstreamer1.0-plugins-ugly
+samples=
 if [ -z "$clip" ] || [ -z "$picture" ]; then
-  install_missing forensics-samples-files
+  samples=forensics-samples-files
 fi
+# shellcheck disable=SC2086 # lists of words
+install_missing $build_packages gstreamer1.0-libav gstreamer1.0-plugins-ugly $samples
 [ -n "$clip" ] || clip=$(sample movie1/VID_20191220_170832.mp4)
 [ -n "$picture" ] || picture=$(sample pic1/IMG_1054.JPG)
 

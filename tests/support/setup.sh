@@ -53,11 +53,10 @@ install_missing () {
   [ -n "$missing" ] || return 0
   say "Installing:$missing"
   apt_log=$(mktemp)
-  export DEBIAN_FRONTEND=noninteractive
-  # shellcheck disable=SC2086 # a list of words
-  if ! { quietly "$apt_log" as_root apt-get -q update &&
-    quietly "$apt_log" as_root apt-get -q -y -o DPkg::Lock::Timeout=300 --no-install-recommends install $missing; }
-  then
+  apt="env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300"
+  # shellcheck disable=SC2086 # lists of words
+  if ! { quietly "$apt_log" as_root $apt update &&
+    quietly "$apt_log" as_root $apt --no-install-recommends install $missing; }; then
     rm -f "$apt_log"
     die "the packages could not be installed"
   fi
