@@ -38,14 +38,25 @@ aim (Work *w, unsigned component, int32_t row)
   w->target[component] = sobel_cpu_in_place (plane_of (w, component), dst) ? dst : w->scratch->component[component];
 }
 
-/* n samples of a component of the input; may lie in scratch->component[component]. */
+/* n samples of a component of the input; may lie in scratch->component[component]. Chroma rows that the input lacks
+ * are neutral. */
 static const void *
 input_row (const Work *w, unsigned component, int32_t row, int32_t n)
 {
   const SobelFormat *f = w->plan->in_format;
-  const uint8_t *src = sobel_cpu_row (&w->in->plane[f->component[component].plane], row);
+  const SobelPlane *plane = &w->in->plane[f->component[component].plane];
 
-  return sobel_cpu_pick (w->plan, f, w->plan->in_plane, component, src, w->scratch->component[component], n);
+  if (row >= plane->rows)
+    return w->plan->constants->neutral;
+  return sobel_cpu_pick (w->plan, f, w->plan->in_plane, component, sobel_cpu_row (plane, row),
+                         w->scratch->component[component], n);
+}
+
+/* Of an interlaced picture, the last chroma row of a field may have no room in the layout. */
+static bool
+has_row (const Work *w, unsigned plane, int32_t row)
+{
+  return row < w->out->plane[plane].rows;
 }
 
 static void
@@ -215,7 +226,7 @@ add_to_sums (const Work *w, const SobelComponent *chroma)
   }
 }
 
-/* U and V of the group that ends with this luma row. */
+/* U and V of the group that ends with this luma row, whose chroma row exists. */
 static void
 write_chroma (Work *w, const SobelComponent *chroma)
 {
@@ -249,7 +260,7 @@ put_planes (const Work *w, bool full, bool chroma)
   for (i = 0; i < plan->out_format->n_planes; i++) {
     const SobelCpuPlane *plane = &plan->out_plane[i];
 
-    if (plane->h_sub ? !chroma : !full)
+    if ((plane->h_sub ? !chroma : !full) || !has_row (w, i, w->y >> plane->h_sub))
       continue;
     if (plan->out_use[i] == SOBEL_PLANE_WRITE || plan->out_use[i] == SOBEL_PLANE_COPY)
       sobel_cpu_put (plan, plane, w->target, sobel_cpu_row (&w->out->plane[i], w->y >> plane->h_sub), w->in->width,
@@ -292,7 +303,7 @@ write_row (Work *w)
     write_colours (w);
     if (subsampled)
       add_to_sums (w, chroma);
-    if (subsampled && group_ends)
+    if (subsampled && group_ends && has_row (w, chroma->plane, w->y >> chroma->h_sub))
       write_chroma (w, chroma);
   } else {
     write_edges (w);
@@ -300,8 +311,9 @@ write_row (Work *w)
   write_alpha (w);
   put_planes (w, true, group_ends);
   for (i = 0; i < f->n_planes; i++) {
-    if (plan->out_use[i] == SOBEL_PLANE_NEUTRAL && !plan->neutral_ready && group_ends)
-      put_neutral (w, i, w->y >> plan->out_plane[i].h_sub);
+    const int32_t row = w->y >> plan->out_plane[i].h_sub;
+    if (plan->out_use[i] == SOBEL_PLANE_NEUTRAL && !plan->neutral_ready && group_ends && has_row (w, i, row))
+      put_neutral (w, i, row);
   }
 }
 
@@ -352,7 +364,7 @@ copy_row (const Work *w)
     const unsigned h_sub = plan->out_plane[i].h_sub;
     const int32_t row = w->y >> h_sub;
 
-    if (row << h_sub == w->y)
+    if (row << h_sub == w->y && has_row (w, i, row) && row < w->in->plane[i].rows)
       memcpy (sobel_cpu_row (&w->out->plane[i], row), sobel_cpu_row (&w->in->plane[i], row),
               sobel_image_row_bytes (plan->out_format, i, w->in->width));
   }

@@ -246,6 +246,8 @@ sobel_cpu_device_new (unsigned n_threads, SobelDevice **device, SobelError *erro
   cpu->base.ops = &ops;
   cpu->n_threads = sobel_cpu_pool_n_threads (cpu->pool);
   sobel_cpu_rows_init (&cpu->rows);
+  cpu->plan.rows = &cpu->rows;
+  cpu->plan.constants = &cpu->constants;
   *device = &cpu->base;
   return SOBEL_STATUS_OK;
 }

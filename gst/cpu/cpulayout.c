@@ -34,15 +34,15 @@ sobel_cpu_pick (const SobelCpuPlan *plan, const SobelFormat *format, const Sobel
   return row;
 }
 
-/* Repeats the last of n samples until n is a multiple of `multiple`. */
+/* Samples of 0, for what a macropixel has beyond the picture, until n is a multiple of `multiple`. */
 static int32_t
 extend (const SobelCpuPlan *plan, void *row, int32_t n, int32_t multiple)
 {
   while (n % multiple) {
     if (plan->wide)
-      ((uint16_t *) row)[n] = ((uint16_t *) row)[n - 1];
+      ((uint16_t *) row)[n] = 0;
     else
-      ((uint8_t *) row)[n] = ((uint8_t *) row)[n - 1];
+      ((uint8_t *) row)[n] = 0;
     n++;
   }
   return n;

@@ -177,7 +177,7 @@ sobel_cpu_fill (const SobelCpuPlan *plan, void *row, uint32_t value, int32_t n)
     wide[i] = (uint16_t) value;
 }
 
-/* Samples that are read as a row of the plane's containers: all neutral chroma of a plane. */
+/* A row of a plane that has nothing but chroma, one sample or a pair of 16 bits a column at most. */
 static void
 fill_neutral_bytes (const SobelCpuPlan *plan, const SobelCpuPlane *plane, uint8_t *bytes, int32_t width)
 {
@@ -212,7 +212,8 @@ fill_constants (const SobelCpuPlan *plan, int32_t width)
   }
   if (f->family == SOBEL_FAMILY_YUV) {
     sobel_cpu_fill (plan, c->neutral, plan->recipe.neutral, width + 1);
-    fill_neutral_bytes (plan, &plan->out_plane[f->component[1].plane], c->neutral_bytes, width);
+    if (f->component[0].plane != f->component[1].plane)
+      fill_neutral_bytes (plan, &plan->out_plane[f->component[1].plane], c->neutral_bytes, width);
   }
   if (f->padded)
     sobel_cpu_fill (plan, c->filler, (1u << f->component[3].depth) - 1, width);

@@ -127,8 +127,8 @@ void sobel_cpu_fill (const SobelCpuPlan *plan, void *row, uint32_t value, int32_
 const void *sobel_cpu_pick (const SobelCpuPlan *plan, const SobelFormat *format, const SobelCpuPlane *planes,
                             unsigned component, const uint8_t *src, void *row, int32_t n);
 
-/* Writes a row of a plane from one row a component (indexed by component), `width` luma columns wide. Rows of a
- * plane that has luma beside subsampled chroma are extended to whole macropixels. */
+/* Writes a row of a plane from one row a component (indexed by component), `width` luma columns wide. The luma row of a
+ * plane that also has subsampled chroma is extended by zeros to whole macropixels. */
 void sobel_cpu_put (const SobelCpuPlan *plan, const SobelCpuPlane *plane, void *const *rows, uint8_t *dst,
                     int32_t width, SobelCpuScratch *scratch);
 
