@@ -317,8 +317,11 @@ gst_cuda_sobel_submit_input_buffer (GstBaseTransform *trans, gboolean is_discont
   GstFlowReturn flow;
 
   /* The base class may negotiate anew now, with this thread: nothing of the old caps may be pushed after. */
-  if (GST_PAD_NEEDS_RECONFIGURE (trans->srcpad))
+  if (GST_PAD_NEEDS_RECONFIGURE (trans->srcpad)) {
     gst_cuda_sobel_stream_drain (self);
+    /* It may be linked now. */
+    g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_NOT_LINKED, GST_FLOW_OK);
+  }
   flow = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->submit_input_buffer (trans, is_discont, input);
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
     gst_sobel_stats_add (&self->stats, &self->stats.qos_dropped, 1);
@@ -417,6 +420,9 @@ gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event)
   }
   if (GST_EVENT_IS_SERIALIZED (event))
     gst_cuda_sobel_stream_drain (self);
+  /* Downstream's EOS was that of the segment before. */
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+    g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_EOS, GST_FLOW_OK);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     /* No buffer will follow that could take the last frame's fate upstream. */
     const GstFlowReturn flow = g_atomic_int_get (&self->flow);
