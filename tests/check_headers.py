@@ -6,7 +6,7 @@ usage: check_headers.py SOURCE_ROOT CUDA_INCLUDE_OR_EMPTY CC... -- CXX...
 
 Flags for GStreamer come from pkg-config. Without a C++ compiler (nothing after `--`) only C is tried. Headers that
 need the CUDA toolkit are left out where CUDA_INCLUDE is empty; `.cuh` headers are nvcc's and are not looked at;
-`-private.h` headers are shared by C files alone.
+`-private.h` headers are shared by C files alone; `_body.h` files are templates that their includers configure.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ WARNINGS = ['-Wall', '-Wextra', '-Wno-unused-parameter', '-Wno-unused-function',
 
 
 def main():
-    root = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(sys.argv[1]).resolve()
     cuda_include = sys.argv[2]
     split = sys.argv.index('--')
     compilers = [('C', 'c', ['-std=gnu11', '-Wstrict-prototypes'], sys.argv[3:split])]
@@ -34,7 +34,7 @@ def main():
     if cuda_include:
         flags += ['-isystem', cuda_include]
 
-    headers = [h for folder in folders for h in sorted((root / folder).glob('*.h'))]
+    headers = [h for folder in folders for h in sorted((root / folder).glob('*.h')) if not h.name.endswith('_body.h')]
     tried = failed = 0
     with tempfile.TemporaryDirectory() as work:
         for header in headers:
