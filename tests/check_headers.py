@@ -6,7 +6,7 @@ usage: check_headers.py SOURCE_ROOT CUDA_INCLUDE_OR_EMPTY CC... -- CXX...
 
 Flags for GStreamer come from pkg-config. Without a C++ compiler (nothing after `--`) only C is tried. Of the CUDA
 backend only the entry header is tried where CUDA_INCLUDE is empty; `.cuh` headers are nvcc's and are not looked at;
-`-private.h` headers are shared by C files alone; `_body.h` files are templates that their includers configure.
+headers with C11 atomics are shared by C files alone; `_body.h` files are templates that their includers configure.
 """
 
 import pathlib
@@ -41,7 +41,7 @@ def main():
                 print(f'{header.name}: left out, there is no CUDA toolkit')
                 continue
             for language, suffix, extra, compiler in compilers:
-                if language == 'C++' and header.name.endswith('-private.h'):
+                if language == 'C++' and '<stdatomic.h>' in header.read_text(encoding='utf-8'):
                     continue
                 source = pathlib.Path(work) / f'alone.{suffix}'
                 source.write_text(f'#include "{header}"\n#include "{header}"\nextern int alone;\nint alone = 0;\n')
