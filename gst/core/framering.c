@@ -434,7 +434,14 @@ sobel_ring_clear (SobelRing *ring)
 SobelDevice *
 sobel_ring_device (SobelRing *ring)
 {
-  return sobel_ring_is_fallback (ring) ? ring->options.fallback : ring ? ring->options.device : NULL;
+  SobelDevice *device;
+
+  if (!ring)
+    return NULL;
+  pthread_mutex_lock (&ring->lock);
+  device = ring->lost && ring->options.fallback ? ring->options.fallback : ring->options.device;
+  pthread_mutex_unlock (&ring->lock);
+  return device;
 }
 
 bool

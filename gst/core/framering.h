@@ -53,10 +53,12 @@ typedef struct SobelRingOptions
   uint64_t give_up_ns;
 
   /* All called without any lock of the ring held; any may be NULL but `replace_output`, if there is a fallback.
-   * They run inside next or clear, and may call nothing of the ring but the questions at the end of this file. */
+   * They may call nothing of the ring but the questions at the end of this file. */
 
   /* Producer thread, inside submit: the frame's work was started, or done by a device that computes with the calling
-   * thread, and no consumer can see the frame yet. For letting go early of what the work needed. */
+   * thread (or failed to, or was held back, which the frame says when its turn comes), and no consumer can see the
+   * frame yet. For letting go early of what the work needed: an input in host memory may go if sobel_ring_device() is one
+   * that computes with the calling thread, and was already so at begin. */
   void (*submitted) (void *user, SobelFrame *frame);
   /* The thread in next or clear, for each frame that `lost` was given and did not finish:
    *  - hand the references to the memory of both images, which frame->user holds, to sobel_device_keep (lost, ...).
@@ -129,7 +131,8 @@ void sobel_ring_set_flushing (SobelRing *ring, bool flushing);
  * at most) and discards every frame. */
 void sobel_ring_clear (SobelRing *ring);
 
-/* The device that computes new frames now: the first one, or the fallback. Both live as long as the ring. */
+/* The device that computes new frames now: the first one, or the fallback. Both live as long as the ring, unless
+ * replaced. */
 SobelDevice *sobel_ring_device (SobelRing *ring);
 bool sobel_ring_is_fallback (SobelRing *ring);
 

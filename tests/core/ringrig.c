@@ -73,6 +73,15 @@ frame_drop (Rig *rig, SobelFrame *frame)
 
 /* ---- callbacks of the ring -------------------------------------------------------------------------- */
 
+static void
+on_submitted (void *user, SobelFrame *frame)
+{
+  Rig *rig = user;
+
+  T_CHECK (sobel_ring_n_slots (rig->ring) > 0 && frame->user, "slot %u", frame->slot);
+  atomic_fetch_add (&rig->submitted, 1);
+}
+
 static SobelStatus
 on_replace_output (void *user, SobelFrame *frame, SobelDevice *lost, SobelError *error)
 {
@@ -158,6 +167,7 @@ rig_init (Rig *rig, const RigOptions *options)
   FakeOptions device = options->device, fallback = options->fallback;
   SobelRingOptions ring = {
     .give_up_ns = options->give_up_ns ? options->give_up_ns : RIG_LONG,
+    .submitted = on_submitted,
     .replace_output = on_replace_output,
     .discard = on_discard,
     .device_lost = on_device_lost,
@@ -213,6 +223,8 @@ rig_finish (Rig *rig, unsigned pulled)
   T_CHECK (atomic_load (&rig->frames) == 0, "%d frames left", atomic_load (&rig->frames));
   T_CHECK (pulled + atomic_load (&rig->discarded) == atomic_load (&rig->pushed), "%u pushed, %u pulled, %u discarded",
            atomic_load (&rig->pushed), pulled, atomic_load (&rig->discarded));
+  T_CHECK (atomic_load (&rig->submitted) == atomic_load (&rig->pushed), "%u of %u told as submitted",
+           atomic_load (&rig->submitted), atomic_load (&rig->pushed));
   T_CHECK (atomic_load (&rig->lost_calls) <= 1, "lost %u times", atomic_load (&rig->lost_calls));
   check_device (rig->device, "the device");
   check_device (rig->fallback, "the fallback");

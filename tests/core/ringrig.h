@@ -33,7 +33,7 @@ typedef struct Rig
   SobelRing *ring;
   FakeDevice *device, *fallback; /* fallback: NULL without */
 
-  atomic_uint pushed, discarded, lost_calls, replaced, kept_only;
+  atomic_uint pushed, submitted, discarded, lost_calls, replaced, kept_only;
   atomic_int buffers, frames; /* alive */
   atomic_bool replace_fails;
   atomic_uint last_discarded; /* serial */

@@ -425,6 +425,49 @@ test_reconfigure (void)
   rig_finish (&rig, (unsigned) serial + 1);
 }
 
+/* Another device in place of the first one, while a consumer waits for frames. */
+static void
+test_replace_device (void)
+{
+  Rig rig;
+  RigCall next;
+  SobelError error = { 0 };
+  FakeDevice *old, *other = fake_device_new (&(FakeOptions) { .stamp = 7 });
+  SobelDevice *seam = fake_device_seam (other);
+
+  rig_init (&rig, &(RigOptions) { .n_slots = 2 });
+  T_CHECK (sobel_ring_replace_device (NULL, seam) == SOBEL_STATUS_INVALID, "no ring");
+  T_CHECK (sobel_ring_replace_device (rig.ring, NULL) == SOBEL_STATUS_INVALID, "no device");
+  rig_push (&rig, 0);
+  T_CHECK (sobel_ring_replace_device (rig.ring, seam) == SOBEL_STATUS_INVALID, "in flight");
+  rig_expect (&rig, 0, RIG_DEVICE, "first device");
+  rig_call_start (&next, &rig, rig_call_next);
+  rig_sleep (10 * RIG_MS);
+  T_CHECK (sobel_ring_replace_device (rig.ring, seam) == SOBEL_STATUS_OK, "replace");
+  T_CHECK (fake_device_destroyed (rig.device), "the first device lives on");
+  T_CHECK (sobel_ring_device (rig.ring) == seam && sobel_ring_n_slots (rig.ring) == 0, "device");
+  T_CHECK (sobel_ring_configure (rig.ring, rig_config (), 2, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  old = rig.device;
+  rig.device = other;
+  rig_push (&rig, 1);
+  T_CHECK (rig_call_join (&next) == SOBEL_STATUS_OK, "next");
+  rig_push (&rig, 2);
+  rig_expect (&rig, 2, 7, "second device");
+  T_CHECK (fake_device_misuse (old, NULL) == 0, "misuse");
+  fake_device_free (old);
+
+  /* Not instead of a lost one. */
+  fake_device_fail (other, FAKE_CALL_WAIT, 1, SOBEL_STATUS_OK);
+  rig_push (&rig, 3);
+  rig_expect (&rig, 3, RIG_FALLBACK, "lost");
+  old = fake_device_new (NULL);
+  T_CHECK (sobel_ring_replace_device (rig.ring, fake_device_seam (old)) == SOBEL_STATUS_INVALID, "lost");
+  seam = fake_device_seam (old);
+  sobel_device_destroy (&seam);
+  fake_device_free (old);
+  rig_finish (&rig, 4);
+}
+
 int
 main (void)
 {
@@ -438,5 +481,6 @@ main (void)
   test_states ();
   test_fields ();
   test_reconfigure ();
+  test_replace_device ();
   return t_result ();
 }
