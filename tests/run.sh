@@ -65,6 +65,7 @@ build_in build -Dtests=enabled $werror
 run_tests "tests" build
 
 if [ "$full" = yes ]; then
+  run_tests "the whole checker" build --suite full
   for kind in address,undefined thread; do
     folder=build-san-${kind%%,*}
     # shellcheck disable=SC2086 # nothing, or one word

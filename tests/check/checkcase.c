@@ -30,6 +30,8 @@ check_side_init (CheckSide *side, const GstVideoInfo *info, GstVideoFormat forma
     g_free (spare);
   }
   side->bound = t_layout_bound (&side->shape);
+  for (p = 0; p < side->shape.n_planes; p++)
+    side->bound += CHECK_MAX_EXTRA_ROWS * (side->shape.plane[p].row_bytes + T_MAX_GAP);
 }
 
 void
@@ -106,7 +108,7 @@ check_case_init (CheckCase *c, const CheckConfig *config, const CheckSide *in_si
                  const CheckPicture *picture, unsigned index, TRandom *random)
 {
   OraclePlane plane[ORACLE_MAX_PLANES];
-  unsigned black, white;
+  unsigned black, white, p;
 
   memset (c, 0, sizeof *c);
   c->config = config;
@@ -116,6 +118,8 @@ check_case_init (CheckCase *c, const CheckConfig *config, const CheckSide *in_si
   c->index = index;
   c->in_layout = in_side->shape;
   c->out_layout = out_side->shape;
+  for (p = 0; p < c->in_layout.n_planes; p++)
+    c->in_layout.plane[p].rows += (int) picture->extra_rows;
   t_layout_init (&c->in_layout, picture->in_stride, random);
   t_layout_init (&c->out_layout, picture->out_stride, random);
 

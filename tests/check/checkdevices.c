@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "checkdevices.h"
+#include "cpudevice.h"
 #include "plaindevice.h"
 
 #include <string.h>
@@ -16,10 +17,54 @@ create_plain (const CheckDeviceOptions *options, const char *isa, SobelError *er
   return device;
 }
 
+/* ---- cpu ------------------------------------------------------------------------------------------ */
+
+/* Each instruction set and those that it builds on. */
+static const struct
+{
+  const char *name;
+  unsigned mask;
+} cpu_isas[] = {
+    {"c", 0},
+    {"sse41", SOBEL_CPU_ISA_SSE41},
+    {"avx2", SOBEL_CPU_ISA_SSE41 | SOBEL_CPU_ISA_AVX2},
+    {"avx512", SOBEL_CPU_ISA_SSE41 | SOBEL_CPU_ISA_AVX2 | SOBEL_CPU_ISA_AVX512},
+    {"neon", SOBEL_CPU_ISA_NEON},
+};
+
+static const char *const cpu_isa_names[] = {"c", "sse41", "avx2", "avx512", "neon", NULL};
+
+static SobelDevice *
+create_cpu (const CheckDeviceOptions *options, const char *isa, SobelError *error)
+{
+  SobelDevice *device = NULL;
+  unsigned mask = ~0u, i;
+
+  if (isa != NULL) {
+    for (i = 0; i < G_N_ELEMENTS (cpu_isas) && strcmp (cpu_isas[i].name, isa) != 0; i++)
+      ;
+    if (i == G_N_ELEMENTS (cpu_isas)) {
+      sobel_error_set (error, SOBEL_STATUS_INVALID, "there is no instruction set %s", isa);
+      return NULL;
+    }
+    mask = cpu_isas[i].mask;
+    if ((mask & ~sobel_cpu_isa_available ()) != 0) {
+      sobel_error_set (error, SOBEL_STATUS_NO_DEVICE, "the processor or the build lacks it");
+      return NULL;
+    }
+  }
+  sobel_cpu_set_isa_mask (mask);
+  if (sobel_cpu_device_new (options->threads, &device, error) != SOBEL_STATUS_OK)
+    device = NULL;
+  sobel_cpu_set_isa_mask (~0u);
+  return device;
+}
+
 /* ---- table ---------------------------------------------------------------------------------------- */
 
 static const CheckDeviceKind kinds[] = {
     {"plain", NULL, NULL, create_plain},
+    {"cpu", cpu_isa_names, NULL, create_cpu},
 };
 
 const CheckDeviceKind *

@@ -13,7 +13,7 @@
 #include "checkfill.h"
 #include "sobeldevice.h"
 
-enum { CHECK_MAX_LANES = 16 };
+enum { CHECK_MAX_LANES = 16, CHECK_MAX_EXTRA_ROWS = 3 };
 
 typedef struct CheckLane
 {
@@ -37,6 +37,7 @@ typedef struct CheckPicture
   bool interlaced;
   bool neutral_ready; /* the device must leave neutral planes alone */
   TStride in_stride, out_stride;
+  unsigned extra_rows; /* room that planes of the input have below the picture */
 } CheckPicture;
 
 typedef enum CheckFault

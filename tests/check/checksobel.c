@@ -152,6 +152,20 @@ run_plans (Checker *checker, const Arguments *arguments)
   }
 }
 
+/* What the lanes were in the end: a device may choose its kernel by itself. */
+static void
+describe_devices (const Lanes *lanes)
+{
+  unsigned i;
+
+  for (i = 0; i < lanes->n_devices; i++) {
+    SobelDeviceInfo info;
+
+    lanes->device[i]->ops->info (lanes->device[i], &info);
+    printf ("%s: last picture by %s\n", info.name, info.kernel != NULL ? info.kernel : "-");
+  }
+}
+
 static int
 check (const Lanes *lanes, const Arguments *arguments, const char *program)
 {
@@ -182,6 +196,7 @@ check (const Lanes *lanes, const Arguments *arguments, const char *program)
       printf ("%s %s", i > 0 ? "," : "", lanes->lane[i].name);
     printf ("\n");
     run_plans (checker, arguments);
+    describe_devices (lanes);
     totals = checker_totals (checker);
     result = totals->mismatches > 0 || totals->pictures == 0;
     printf ("%s: %" PRIu64 " pictures, %" PRIu64 " samples compared, %" PRIu64 " mismatches\n",

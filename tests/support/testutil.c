@@ -111,7 +111,6 @@ t_random_fill (TRandom *random, void *data, size_t size)
 
 enum {
   MARGIN = 192,  /* least canary before the first and after the last plane */
-  MAX_GAP = 131, /* most random bytes between rows, or planes */
   ALIGN = 64,
 };
 
@@ -132,8 +131,8 @@ t_layout_init (TLayout *layout, TStride stride, TRandom *random)
 
     plane->stride = plane->row_bytes;
     if (stride == T_STRIDE_PADDED) {
-      position += t_random_below (random, MAX_GAP);
-      plane->stride += 1 + t_random_below (random, MAX_GAP);
+      position += t_random_below (random, T_MAX_GAP);
+      plane->stride += 1 + t_random_below (random, T_MAX_GAP);
     } else if (stride == T_STRIDE_ALIGNED) {
       position = align_up (position);
       plane->stride = align_up (plane->stride);
@@ -151,7 +150,7 @@ t_layout_bound (const TLayout *layout)
   unsigned p;
 
   for (p = 0; p < layout->n_planes; p++)
-    bound += MAX_GAP + ALIGN + (layout->plane[p].row_bytes + MAX_GAP) * (size_t) layout->plane[p].rows;
+    bound += T_MAX_GAP + ALIGN + (layout->plane[p].row_bytes + T_MAX_GAP) * (size_t) layout->plane[p].rows;
   return align_up (bound);
 }
 

@@ -51,7 +51,10 @@ void t_random_fill (TRandom *random, void *data, size_t size);
 
 /* ---- padded pictures ------------------------------------------------------------------------------ */
 
-enum { T_MAX_PLANES = 4 };
+enum {
+  T_MAX_PLANES = 4,
+  T_MAX_GAP = 131, /* most random bytes between rows, or planes */
+};
 
 typedef enum TStride
 {
