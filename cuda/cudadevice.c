@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cudadevice.h"
+
+#include "cudacheck.h"
+#include "cudahost.h"
+#include "cudarange.h"
+#include "cudaslot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+SobelCudaTuning sobel_cuda_tuning = {
+    .spin_ns = 200 * 1000,
+    .sleep_ns = 20 * 1000,
+    .timed_every = 1,
+    .strip_bytes = 6 << 20,
+};
+
+static uint64_t
+now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+static SobelStatus
+cuda_configure (SobelDevice *base, const SobelConfig *config, unsigned n_slots, SobelError *error)
+{
+  SobelCudaDevice *device = (SobelCudaDevice *) base;
+  SobelStatus status;
+
+  if (!config->in || !config->out || config->width < 1 || config->height < 1 || n_slots < 1 ||
+      n_slots > SOBEL_CUDA_MAX_SLOTS)
+    return sobel_error_set (error, SOBEL_STATUS_INVALID, "cannot configure %" PRId32 "x%" PRId32 " with %u slots",
+                            config->width, config->height, n_slots);
+  status = sobel_cuda_context_enter (device->context, error);
+  if (status != SOBEL_STATUS_OK)
+    return status;
+  sobel_cuda_slots_clear (device);
+  status = sobel_cuda_slots_init (device, config, n_slots, error);
+  sobel_cuda_context_leave (device->context);
+  return status;
+}
+
+static SobelStatus
+cuda_host_alloc (SobelDevice *base, size_t size, SobelHostBlock **block, SobelError *error)
+{
+  return sobel_cuda_host_alloc (((SobelCudaDevice *) base)->context, size, block, error);
+}
+
+static SobelStatus
+cuda_submit (SobelDevice *base, unsigned number, const SobelJob *job, SobelError *error)
+{
+  SobelCudaDevice *device = (SobelCudaDevice *) base;
+  SobelStatus status;
+
+  if (number >= device->n_slots)
+    return sobel_error_set (error, SOBEL_STATUS_INVALID, "there is no slot %u of %u", number, device->n_slots);
+  status = sobel_cuda_context_enter (device->context, error);
+  if (status != SOBEL_STATUS_OK)
+    return status;
+  SOBEL_CUDA_RANGE_BEGIN ("sobel submit");
+  status = sobel_cuda_submit (device, &device->slot[number], job, error);
+  SOBEL_CUDA_RANGE_END ();
+  sobel_cuda_context_leave (device->context);
+  return status;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------------- */
+
+static void
+pause_briefly (void)
+{
+  unsigned i;
+
+  /* Less than a microsecond: the driver's lock is the submitting thread's too. */
+  for (i = 0; i < 8; i++) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause ();
+#elif defined(__aarch64__)
+    __asm__ volatile ("yield");
+#endif
+  }
+}
+
+/* In the context. */
+static SobelStatus
+wait_for (cudaEvent_t event, uint64_t timeout_ns, SobelError *error)
+{
+  const uint64_t start = now_ns ();
+
+  for (;;) {
+    uint64_t waited;
+    cudaError_t result;
+
+    SOBEL_CUDA_TRY (result, cudaEventQuery (event));
+    if (result == cudaSuccess)
+      return SOBEL_STATUS_OK;
+    if (result != cudaErrorNotReady)
+      return sobel_cuda_failed (error, result, "cudaEventQuery", "waiting for a frame");
+    cudaGetLastError ();
+    waited = now_ns () - start;
+    if (waited >= timeout_ns)
+      return SOBEL_STATUS_TIMEOUT;
+    if (waited < sobel_cuda_tuning.spin_ns) {
+      pause_briefly ();
+    } else {
+      const uint64_t left = timeout_ns - waited;
+      const struct timespec nap = {0, (long) (left < sobel_cuda_tuning.sleep_ns ? left : sobel_cuda_tuning.sleep_ns)};
+
+      nanosleep (&nap, NULL);
+    }
+  }
+}
+
+static SobelStatus
+cuda_wait (SobelDevice *base, unsigned number, uint64_t timeout_ns, SobelError *error)
+{
+  SobelCudaDevice *device = (SobelCudaDevice *) base;
+  SobelCudaSlot *slot = &device->slot[number < SOBEL_CUDA_MAX_SLOTS ? number : 0];
+  SobelStatus status;
+
+  if (number >= device->n_slots)
+    return sobel_error_set (error, SOBEL_STATUS_INVALID, "there is no slot %u of %u", number, device->n_slots);
+  if (!slot->pending || slot->queued) {
+    slot->pending = false;
+    return SOBEL_STATUS_OK;
+  }
+  status = sobel_cuda_context_enter (device->context, error);
+  if (status != SOBEL_STATUS_OK)
+    return status;
+  SOBEL_CUDA_RANGE_BEGIN ("sobel wait");
+  status = wait_for (slot->done, timeout_ns, error);
+  SOBEL_CUDA_RANGE_END ();
+  sobel_cuda_context_leave (device->context);
+  if (status == SOBEL_STATUS_OK)
+    slot->pending = false;
+  return status;
+}
+
+static uint64_t
+between_ns (const SobelCudaSlot *slot, unsigned from, unsigned to)
+{
+  float ms = 0;
+
+  if (cudaEventElapsedTime (&ms, slot->moment[from], slot->moment[to]) != cudaSuccess) {
+    cudaGetLastError ();
+    return 0;
+  }
+  return (uint64_t) ((double) ms * 1e6 / (double) slot->timed_share + 0.5);
+}
+
+static void
+cuda_timing (SobelDevice *base, unsigned number, SobelTiming *timing)
+{
+  SobelCudaDevice *device = (SobelCudaDevice *) base;
+  const SobelCudaSlot *slot;
+
+  memset (timing, 0, sizeof *timing);
+  if (number >= device->n_slots || !device->slot[number].timed || device->slot[number].queued)
+    return;
+  slot = &device->slot[number];
+  if (!sobel_cuda_context_enter_to_free (device->context))
+    return;
+  timing->upload_ns = between_ns (slot, SOBEL_CUDA_START, SOBEL_CUDA_UPLOADED);
+  timing->kernel_ns = between_ns (slot, SOBEL_CUDA_UPLOADED, SOBEL_CUDA_COMPUTED);
+  timing->download_ns = between_ns (slot, SOBEL_CUDA_COMPUTED, SOBEL_CUDA_STAGED);
+  sobel_cuda_context_leave (device->context);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------- */
+
+static void
+cuda_info (SobelDevice *base, SobelDeviceInfo *info)
+{
+  SobelCudaDevice *device = (SobelCudaDevice *) base;
+
+  memset (info, 0, sizeof *info);
+  snprintf (info->name, sizeof info->name, "%s (%d)", sobel_cuda_context_gpu_name (device->context),
+            sobel_cuda_context_ordinal (device->context));
+  info->kernel = atomic_load (&device->kernel);
+  info->device_bytes = atomic_load (&device->bytes);
+  info->context = sobel_cuda_context_handle (device->context);
+  info->ordinal = sobel_cuda_context_ordinal (device->context);
+}
+
+static bool
+cuda_destroy (SobelDevice *base)
+{
+  SobelCudaDevice *device = (SobelCudaDevice *) base;
+  const bool entered = sobel_cuda_context_enter_to_free (device->context);
+  unsigned i;
+
+  /* Work that is queued still writes. A context that has failed, or is gone, writes nothing any more. */
+  for (i = 0; i < device->n_streams && entered; i++) {
+    const cudaError_t result = cudaStreamQuery (device->stream[i]);
+
+    cudaGetLastError ();
+    if (result == cudaErrorNotReady) {
+      sobel_cuda_context_leave (device->context);
+      return false;
+    }
+  }
+  if (entered) {
+    sobel_cuda_slots_clear (device);
+    sobel_cuda_context_leave (device->context);
+  }
+  sobel_cuda_context_unref (device->context);
+  free (device);
+  return true;
+}
+
+SobelStatus
+sobel_cuda_device_new (const SobelCudaOptions *options, SobelDevice **out, SobelError *error)
+{
+  static const SobelDeviceOps ops = {
+      .kind = "cuda",
+      .configure = cuda_configure,
+      .host_alloc = cuda_host_alloc,
+      .submit = cuda_submit,
+      .wait = cuda_wait,
+      .timing = cuda_timing,
+      .info = cuda_info,
+      .destroy = cuda_destroy,
+  };
+  SobelCudaContext *context;
+  SobelCudaDevice *device;
+  SobelStatus status;
+
+  *out = NULL;
+  status = sobel_cuda_context_open (options, &context, error);
+  if (status != SOBEL_STATUS_OK)
+    return status;
+  device = calloc (1, sizeof *device);
+  if (!device) {
+    sobel_cuda_context_unref (context);
+    return sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory for a CUDA device");
+  }
+  device->base.ops = &ops;
+  device->context = context;
+  device->wanted_streams = options->streams;
+  device->wanted_strips = options->strips;
+  atomic_init (&device->bytes, 0);
+  atomic_init (&device->kernel, "fused");
+  *out = &device->base;
+  return SOBEL_STATUS_OK;
+}

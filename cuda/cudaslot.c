@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cudaslot.h"
+
+#include "cudacheck.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Planes begin there, for the kernels' vectors and the copy engine's liking. */
+enum { PLANE_ALIGNMENT = 512, PITCH_ALIGNMENT = 16 };
+
+static size_t
+align_up (size_t n, size_t to)
+{
+  return (n + to - 1) / to * to;
+}
+
+/* Adds the planes of a picture behind `start`. */
+static void
+layout_init (SobelCudaLayout *layout, const SobelFormat *format, int32_t width, int32_t height, size_t start)
+{
+  unsigned i;
+
+  memset (layout, 0, sizeof *layout);
+  layout->size = start;
+  for (i = 0; i < format->n_planes; i++) {
+    const int32_t rows = sobel_image_plane_rows (format, i, height);
+
+    layout->row_bytes[i] = sobel_image_row_bytes (format, i, width);
+    /* Not more than a vector's end beyond the row: rows without padding can then be copied in one piece. */
+    layout->pitch[i] = align_up (layout->row_bytes[i], PITCH_ALIGNMENT);
+    layout->rows[i] = rows < height ? rows + 1 : rows;
+    layout->offset[i] = layout->size;
+    layout->size += align_up (layout->pitch[i] * (size_t) layout->rows[i], PLANE_ALIGNMENT);
+  }
+}
+
+static SobelStatus
+streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
+{
+  for (device->n_streams = 0; device->n_streams < n; device->n_streams++)
+    SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->stream[device->n_streams], cudaStreamNonBlocking),
+                      "stream %u of %u", device->n_streams + 1, n);
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->order, cudaEventDisableTiming), "an event");
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->uploaded, cudaEventDisableTiming), "an event");
+  return SOBEL_STATUS_OK;
+}
+
+static SobelStatus
+slot_init (SobelCudaDevice *device, SobelCudaSlot *slot, unsigned number, SobelError *error)
+{
+  const size_t size = device->out_layout.size;
+  unsigned i;
+
+  slot->stream = number % device->n_streams;
+  SOBEL_CUDA_CHECK (error, cudaMalloc ((void **) &slot->memory, size),
+                    "%zu bytes of GPU memory for slot %u of %u at %" PRId32 "x%" PRId32, size, number + 1,
+                    device->n_slots, device->config.width, device->config.height);
+  atomic_fetch_add (&device->bytes, size);
+  /* So that no padding byte is ever read that was not written. */
+  SOBEL_CUDA_CHECK (error, cudaMemsetAsync (slot->memory, 0, size, device->stream[slot->stream]),
+                    "%zu bytes of slot %u", size, number);
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->done, cudaEventDefault), "an event of slot %u", number);
+  for (i = 0; i < SOBEL_CUDA_N_MOMENTS; i++)
+    SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->moment[i], cudaEventDefault), "an event of slot %u",
+                      number);
+  return SOBEL_STATUS_OK;
+}
+
+static unsigned
+stream_count (const SobelCudaDevice *device, unsigned n_slots)
+{
+  unsigned n = device->wanted_streams;
+
+  /* A stream a slot lets every frame overlap with every other; strips of one frame need some even so. */
+  if (n == 0)
+    n = device->wanted_strips != 1 && n_slots < 4 ? 4 : n_slots;
+  return n < SOBEL_CUDA_MAX_STREAMS ? n : SOBEL_CUDA_MAX_STREAMS;
+}
+
+SobelStatus
+sobel_cuda_slots_init (SobelCudaDevice *device, const SobelConfig *config, unsigned n_slots, SobelError *error)
+{
+  SobelStatus status;
+  unsigned i;
+
+  device->config = *config;
+  layout_init (&device->in_layout, config->in, config->width, config->height, 0);
+  layout_init (&device->out_layout, config->out, config->width, config->height, device->in_layout.size);
+  status = streams_init (device, stream_count (device, n_slots), error);
+  device->n_slots = n_slots;
+  for (i = 0; i < n_slots && status == SOBEL_STATUS_OK; i++)
+    status = slot_init (device, &device->slot[i], i, error);
+  /* What is wrong with the GPU shows now, not at the first frame; nothing else is queued yet. */
+  for (i = 0; i < device->n_streams && status == SOBEL_STATUS_OK; i++) {
+    cudaError_t result;
+
+    SOBEL_CUDA_TRY (result, cudaStreamSynchronize (device->stream[i]));
+    if (result != cudaSuccess)
+      status = sobel_cuda_failed (error, result, "cudaStreamSynchronize", "clearing the slots' memory");
+  }
+  if (status != SOBEL_STATUS_OK)
+    sobel_cuda_slots_clear (device);
+  return status;
+}
+
+void
+sobel_cuda_slots_clear (SobelCudaDevice *device)
+{
+  unsigned i, k;
+
+  for (i = 0; i < device->n_slots; i++) {
+    SobelCudaSlot *slot = &device->slot[i];
+
+    cudaFree (slot->memory);
+    cudaFree (slot->scratch.luma);
+    if (slot->done)
+      cudaEventDestroy (slot->done);
+    for (k = 0; k < SOBEL_CUDA_N_MOMENTS; k++) {
+      if (slot->moment[k])
+        cudaEventDestroy (slot->moment[k]);
+    }
+  }
+  memset (device->slot, 0, sizeof device->slot);
+  for (i = 0; i < device->n_streams; i++)
+    cudaStreamDestroy (device->stream[i]);
+  if (device->order)
+    cudaEventDestroy (device->order);
+  if (device->uploaded)
+    cudaEventDestroy (device->uploaded);
+  device->order = device->uploaded = NULL;
+  device->n_streams = device->n_slots = 0;
+  atomic_store (&device->bytes, 0);
+  cudaGetLastError ();
+}
+
+SobelStatus
+sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error)
+{
+  SobelCudaScratch *scratch = &slot->scratch;
+  size_t size;
+
+  if (scratch->luma)
+    return SOBEL_STATUS_OK;
+  size = sobel_cuda_scratch_layout (scratch, device->config.width, device->config.height);
+  SOBEL_CUDA_CHECK (error, cudaMalloc ((void **) &scratch->luma, size),
+                    "%zu bytes of GPU memory between the passes of a kernel", size);
+  scratch->edges = (uint16_t *) ((uint8_t *) scratch->luma + scratch->luma_pitch * (size_t) device->config.height);
+  atomic_fetch_add (&device->bytes, size);
+  return SOBEL_STATUS_OK;
+}

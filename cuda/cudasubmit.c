@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One frame's way: planes up, kernels, planes down, all queued on the slot's stream. A large frame goes in strips, each
+ * on its own stream, so that its first rows are on their way back while its last ones still come up. */
+#include "cudaslot.h"
+
+#include "cudacheck.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct Work
+{
+  SobelCudaDevice *device;
+  SobelCudaSlot *slot;
+  const SobelJob *job;
+  uint8_t in_use[SOBEL_MAX_PLANES], out_use[SOBEL_MAX_PLANES];
+  SobelImage in, out; /* in device memory */
+  unsigned n_strips;
+} Work;
+
+/* A strip's rows. */
+typedef struct Strip
+{
+  int32_t upload_from, upload_to; /* of luma; one row later than those made, for their neighbours below */
+  int32_t from, to;               /* of luma, to make */
+  bool last;
+  cudaStream_t stream;
+} Strip;
+
+/* ---- the picture in device memory ----------------------------------------------------------------- */
+
+static bool
+image_fits (const SobelConfig *config, const SobelImage *image, const SobelFormat *format)
+{
+  unsigned i;
+
+  if (image->format != format || image->width != config->width || image->height != config->height)
+    return false;
+  for (i = 0; i < format->n_planes; i++) {
+    if (!image->plane[i].data || image->plane[i].rows < sobel_image_plane_rows (format, i, image->height))
+      return false;
+  }
+  return true;
+}
+
+/* Where the image's samples are for the kernels: in place, or in the slot. Rows that the slot has no room for are not
+ * those of the picture. */
+static SobelImage
+device_image (const SobelImage *image, const SobelCudaLayout *layout, uint8_t *memory)
+{
+  SobelImage on_device = *image;
+  unsigned i;
+
+  for (i = 0; i < image->format->n_planes; i++) {
+    SobelPlane *plane = &on_device.plane[i];
+
+    if (plane->rows > layout->rows[i])
+      plane->rows = layout->rows[i];
+    if (image->memory == SOBEL_MEMORY_DEVICE)
+      continue;
+    plane->data = memory + layout->offset[i];
+    plane->stride = (ptrdiff_t) layout->pitch[i];
+  }
+  return on_device;
+}
+
+/* log2 of the luma rows to a row of the plane. */
+static unsigned
+plane_h_sub (const SobelFormat *format, unsigned plane)
+{
+  unsigned h_sub = 8, i;
+
+  for (i = 0; i < format->n_components; i++) {
+    if (format->component[i].plane == plane && format->component[i].h_sub < h_sub)
+      h_sub = format->component[i].h_sub;
+  }
+  return h_sub;
+}
+
+/* ---- copies --------------------------------------------------------------------------------------- */
+
+/* Rows of a plane from one memory to another, padding left alone where it is written. */
+static SobelStatus
+copy_rows (const SobelPlane *to, const SobelPlane *from, size_t row_bytes, int32_t first, int32_t end,
+           enum cudaMemcpyKind kind, cudaStream_t stream, SobelError *error)
+{
+  uint8_t *out = to->data + first * to->stride;
+  const uint8_t *in = from->data + first * from->stride;
+  const size_t rows = end > first ? (size_t) (end - first) : 0;
+
+  if (rows == 0)
+    return SOBEL_STATUS_OK;
+  if (to->stride == from->stride &&
+      ((size_t) to->stride == row_bytes || (to->stride > 0 && kind == cudaMemcpyHostToDevice)))
+    SOBEL_CUDA_CHECK (error,
+                      cudaMemcpyAsync (out, in, (size_t) to->stride * (rows - 1) + row_bytes, kind, stream),
+                      "%zu rows of %zu bytes", rows, row_bytes);
+  else
+    SOBEL_CUDA_CHECK (error,
+                      cudaMemcpy2DAsync (out, (size_t) to->stride, in, (size_t) from->stride, row_bytes, rows, kind,
+                                         stream),
+                      "%zu rows of %zu bytes", rows, row_bytes);
+  return SOBEL_STATUS_OK;
+}
+
+/* The strip's part of a plane's rows; subsampled planes go by the strip's own rows, for none of them has neighbours. */
+static void
+plane_part (const Work *w, const SobelFormat *format, unsigned plane, int32_t rows, const Strip *strip, bool up,
+            int32_t *first, int32_t *end)
+{
+  const unsigned h_sub = plane_h_sub (format, plane);
+  const int32_t from = up && h_sub == 0 ? strip->upload_from : strip->from;
+  const int32_t to = up && h_sub == 0 ? strip->upload_to : strip->to;
+  const int32_t all = h_sub == 0 ? w->job->in.height : rows;
+
+  *first = from >> h_sub;
+  *end = strip->last ? all : to >> h_sub;
+}
+
+static SobelStatus
+upload (const Work *w, const Strip *strip, SobelError *error)
+{
+  const SobelImage *from = &w->job->in;
+  unsigned i;
+
+  if (from->memory == SOBEL_MEMORY_DEVICE)
+    return SOBEL_STATUS_OK;
+  for (i = 0; i < from->format->n_planes; i++) {
+    SobelStatus status;
+    int32_t first, end;
+
+    /* Planes to copy come up to go down again: pixels of a frame take one way only. */
+    if (!(w->in_use[i] & SOBEL_PLANE_READ) && !(w->out_use[i] & SOBEL_PLANE_COPY))
+      continue;
+    plane_part (w, from->format, i, w->in.plane[i].rows, strip, true, &first, &end);
+    status = copy_rows (&w->in.plane[i], &from->plane[i], w->device->in_layout.row_bytes[i], first, end,
+                        cudaMemcpyHostToDevice, strip->stream, error);
+    if (status != SOBEL_STATUS_OK)
+      return status;
+  }
+  return SOBEL_STATUS_OK;
+}
+
+static SobelStatus
+download (const Work *w, const Strip *strip, SobelError *error)
+{
+  const SobelImage *to = &w->job->out;
+  const bool on_device = to->memory == SOBEL_MEMORY_DEVICE;
+  unsigned i;
+
+  for (i = 0; i < to->format->n_planes; i++) {
+    const bool copied = (w->out_use[i] & SOBEL_PLANE_COPY) != 0;
+    int32_t rows = w->out.plane[i].rows, first, end;
+    SobelStatus status;
+
+    if (!copied && (on_device || !(w->out_use[i] & SOBEL_PLANE_WRITE)))
+      continue;
+    if (copied && w->in.plane[i].rows < rows)
+      rows = w->in.plane[i].rows;
+    plane_part (w, to->format, i, rows, strip, false, &first, &end);
+    status = copy_rows (&to->plane[i], copied ? &w->in.plane[i] : &w->out.plane[i],
+                        w->device->out_layout.row_bytes[i], first, end,
+                        on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, strip->stream, error);
+    if (status != SOBEL_STATUS_OK)
+      return status;
+  }
+  return SOBEL_STATUS_OK;
+}
+
+/* ---- neutral chroma ------------------------------------------------------------------------------- */
+
+/* Two bytes that repeat along a row of nothing but neutral samples. */
+static void
+neutral_pair (const SobelRecipe *recipe, const SobelFormat *format, unsigned plane, uint8_t pair[2])
+{
+  unsigned i;
+
+  for (i = 0; i < format->n_components; i++) {
+    const SobelComponent *c = &format->component[i];
+    const uint32_t container = recipe->neutral << c->shift;
+
+    if (c->plane != plane)
+      continue;
+    pair[0] = (uint8_t) (c->bytes > 1 && format->big_endian ? container >> 8 : container);
+    pair[1] = (uint8_t) (c->bytes > 1 && !format->big_endian ? container >> 8 : container);
+    return;
+  }
+}
+
+static SobelStatus
+make_neutral (const Work *w, cudaStream_t stream, SobelError *error)
+{
+  const SobelImage *image = &w->job->out;
+  unsigned i;
+
+  for (i = 0; i < image->format->n_planes; i++) {
+    const SobelPlane *plane = &image->plane[i];
+    const size_t row_bytes = w->device->out_layout.row_bytes[i];
+    uint8_t pair[2] = {0, 0};
+    int32_t y;
+    size_t x;
+
+    if (!(w->out_use[i] & SOBEL_PLANE_NEUTRAL) || w->job->neutral_ready)
+      continue;
+    neutral_pair (&w->job->recipe, image->format, i, pair);
+    if (image->memory == SOBEL_MEMORY_DEVICE) {
+      SOBEL_CUDA_CHECK (error,
+                        sobel_cuda_fill (plane->data, plane->stride, row_bytes, plane->rows, pair[0], pair[1], stream),
+                        "%" PRId32 " rows of neutral chroma", plane->rows);
+      continue;
+    }
+    for (y = 0; y < plane->rows; y++) {
+      uint8_t *row = plane->data + y * plane->stride;
+
+      if (pair[0] == pair[1]) {
+        memset (row, pair[0], row_bytes);
+      } else {
+        for (x = 0; x < row_bytes; x++)
+          row[x] = pair[x & 1];
+      }
+    }
+  }
+  return SOBEL_STATUS_OK;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------- */
+
+static SobelStatus
+launch (const Work *w, SobelCudaPicture *picture, bool whole, cudaStream_t stream, SobelError *error)
+{
+  SobelCudaDevice *device = w->device;
+  const SobelKernel kernel = w->job->kernel;
+  const bool textbook =
+      kernel == SOBEL_KERNEL_NAIVE || kernel == SOBEL_KERNEL_CONSTANT || kernel == SOBEL_KERNEL_SHARED;
+  const SobelFastKind kind = textbook ? SOBEL_FAST_NONE : sobel_cuda_fast_kind (picture);
+  const char *name = "fused";
+
+  if (textbook && w->slot->scratch.luma && whole) {
+    name = kernel == SOBEL_KERNEL_NAIVE ? "naive" : kernel == SOBEL_KERNEL_CONSTANT ? "constant" : "shared";
+    SOBEL_CUDA_CHECK (error, sobel_cuda_ladder (picture, kernel, &w->slot->scratch, stream), "kernel %s, %" PRId32
+                      "x%" PRId32, name, picture->in.width, picture->in.height);
+  } else if (kind != SOBEL_FAST_NONE) {
+    const SobelFastShape shape =
+        sobel_cuda_fast_shape (picture, kind, sobel_cuda_context_multiprocessors (device->context));
+    SOBEL_CUDA_CHECK (error, sobel_cuda_fast (picture, kind, shape, stream), "kernel fused, %" PRId32 "x%" PRId32,
+                      picture->in.width, picture->in.height);
+  } else {
+    SOBEL_CUDA_CHECK (error, sobel_cuda_fused (picture, stream), "kernel fused, %" PRId32 "x%" PRId32,
+                      picture->in.width, picture->in.height);
+  }
+  atomic_store (&device->kernel, name);
+  return SOBEL_STATUS_OK;
+}
+
+static SobelStatus
+compute (const Work *w, const Strip *strip, SobelError *error)
+{
+  const unsigned n = w->job->interlaced ? 2 : 1;
+  bool writes = false;
+  unsigned i;
+
+  for (i = 0; i < w->out.format->n_planes; i++)
+    writes |= (w->out_use[i] & SOBEL_PLANE_WRITE) != 0;
+  for (i = 0; i < n && writes; i++) {
+    SobelCudaPicture picture;
+    SobelStatus status;
+    unsigned k;
+
+    memset (&picture, 0, sizeof picture);
+    picture.in_format = *w->in.format;
+    picture.out_format = *w->out.format;
+    picture.in = w->job->interlaced ? sobel_image_field (&w->in, i) : w->in;
+    picture.out = w->job->interlaced ? sobel_image_field (&w->out, i) : w->out;
+    picture.recipe = w->job->recipe;
+    memcpy (picture.out_use, w->out_use, sizeof picture.out_use);
+    for (k = 0; k < w->out.format->n_planes; k++)
+      picture.out_row_bytes[k] = (uint32_t) w->device->out_layout.row_bytes[k];
+    picture.first_row = strip->from;
+    picture.end_row = strip->last ? sobel_cuda_picture_extent (&picture) : strip->to;
+    status = launch (w, &picture, w->n_strips == 1, strip->stream, error);
+    if (status != SOBEL_STATUS_OK)
+      return status;
+  }
+  return SOBEL_STATUS_OK;
+}
+
+/* ---- frames --------------------------------------------------------------------------------------- */
+
+static unsigned
+choose_strips (const Work *w)
+{
+  const SobelCudaDevice *device = w->device;
+  const bool host = w->job->in.memory == SOBEL_MEMORY_HOST && w->job->out.memory == SOBEL_MEMORY_HOST;
+  const int32_t units = (w->job->in.height + SOBEL_CUDA_ROW_UNIT - 1) / SOBEL_CUDA_ROW_UNIT;
+  const bool one_pass = w->job->kernel == SOBEL_KERNEL_AUTO || w->job->kernel == SOBEL_KERNEL_FUSED;
+  size_t bytes = 0, n = device->wanted_strips;
+  unsigned i;
+
+  if (!host || !one_pass || w->job->interlaced || device->n_streams < 2)
+    return 1;
+  for (i = 0; i < w->in.format->n_planes; i++) {
+    if (w->in_use[i] & SOBEL_PLANE_READ)
+      bytes += device->in_layout.row_bytes[i] * (size_t) device->in_layout.rows[i];
+  }
+  if (n == 0)
+    n = bytes / sobel_cuda_tuning.strip_bytes;
+  if (n > SOBEL_CUDA_MAX_STRIPS)
+    n = SOBEL_CUDA_MAX_STRIPS;
+  if (n > (size_t) units)
+    n = (size_t) units;
+  return n > 1 ? (unsigned) n : 1;
+}
+
+static Strip
+make_strip (const Work *w, unsigned k)
+{
+  const int32_t height = w->job->in.height;
+  const int64_t units = (height + SOBEL_CUDA_ROW_UNIT - 1) / SOBEL_CUDA_ROW_UNIT;
+  Strip strip;
+
+  strip.from = (int32_t) (units * k / w->n_strips) * SOBEL_CUDA_ROW_UNIT;
+  strip.to = (int32_t) (units * (k + 1) / w->n_strips) * SOBEL_CUDA_ROW_UNIT;
+  strip.last = k + 1 == w->n_strips;
+  if (strip.to > height || strip.last)
+    strip.to = height;
+  strip.upload_from = k ? strip.from + 1 : 0;
+  strip.upload_to = strip.last ? height : strip.to + 1;
+  strip.stream = w->device->stream[(w->slot->stream + k) % w->device->n_streams];
+  return strip;
+}
+
+/* What is put on `later` from now on waits for what is on `earlier` by now. */
+static SobelStatus
+order_streams (const Work *w, cudaStream_t earlier, cudaStream_t later, SobelError *error)
+{
+  if (earlier == later)
+    return SOBEL_STATUS_OK;
+  SOBEL_CUDA_CHECK (error, cudaEventRecord (w->device->order, earlier), "order of two streams");
+  SOBEL_CUDA_CHECK (error, cudaStreamWaitEvent (later, w->device->order, 0), "order of two streams");
+  return SOBEL_STATUS_OK;
+}
+
+static SobelStatus
+mark (const Work *w, unsigned moment, cudaStream_t stream, SobelError *error)
+{
+  if (w->slot->timed)
+    SOBEL_CUDA_CHECK (error, cudaEventRecord (w->slot->moment[moment], stream), "moment %u of a frame", moment);
+  return SOBEL_STATUS_OK;
+}
+
+/* One strip, or a whole frame. `marked`: it is the one whose moments are recorded. */
+static SobelStatus
+queue_strip (const Work *w, unsigned k, SobelError *error)
+{
+  const Strip strip = make_strip (w, k);
+  const bool marked = k == 0;
+  SobelStatus status = marked ? mark (w, SOBEL_CUDA_START, strip.stream, error) : SOBEL_STATUS_OK;
+
+  if (status == SOBEL_STATUS_OK)
+    status = upload (w, &strip, error);
+  if (status == SOBEL_STATUS_OK && marked)
+    status = mark (w, SOBEL_CUDA_UPLOADED, strip.stream, error);
+  /* The row above a strip came with the strip above. */
+  if (status == SOBEL_STATUS_OK && k > 0)
+    SOBEL_CUDA_CHECK (error, cudaStreamWaitEvent (strip.stream, w->device->uploaded, 0), "strip %u", k);
+  if (status == SOBEL_STATUS_OK && w->n_strips > 1)
+    SOBEL_CUDA_CHECK (error, cudaEventRecord (w->device->uploaded, strip.stream), "strip %u", k);
+  if (status == SOBEL_STATUS_OK)
+    status = compute (w, &strip, error);
+  if (status == SOBEL_STATUS_OK && marked)
+    status = mark (w, SOBEL_CUDA_COMPUTED, strip.stream, error);
+  if (status == SOBEL_STATUS_OK)
+    status = download (w, &strip, error);
+  if (status == SOBEL_STATUS_OK && marked)
+    status = mark (w, SOBEL_CUDA_STAGED, strip.stream, error);
+  return status;
+}
+
+/* Images of other elements come with the streams that their work is queued on: this frame's begins behind that, and
+ * what they queue later comes behind this. */
+static SobelStatus
+order_images (const Work *w, cudaStream_t stream, bool before, SobelError *error)
+{
+  const cudaStream_t other[2] = {
+      w->job->in.memory == SOBEL_MEMORY_DEVICE ? w->job->in_stream : NULL,
+      w->job->out.memory == SOBEL_MEMORY_DEVICE ? w->job->out_stream : NULL,
+  };
+  SobelStatus status = SOBEL_STATUS_OK;
+  unsigned i;
+
+  for (i = 0; i < 2 && status == SOBEL_STATUS_OK; i++) {
+    if (!other[i] || (i == 1 && other[1] == other[0]))
+      continue;
+    status = before ? order_streams (w, other[i], stream, error) : order_streams (w, stream, other[i], error);
+  }
+  return status;
+}
+
+static SobelStatus
+queue_frame (const Work *w, SobelError *error)
+{
+  SobelCudaDevice *device = w->device;
+  const cudaStream_t stream = device->stream[w->slot->stream];
+  SobelStatus status = order_images (w, stream, true, error);
+  unsigned k;
+
+  for (k = 0; k < w->n_strips && status == SOBEL_STATUS_OK; k++)
+    status = queue_strip (w, k, error);
+  if (status == SOBEL_STATUS_OK)
+    status = make_neutral (w, stream, error);
+  /* The frame is done when the last strip of each stream is. */
+  for (k = 1; k < w->n_strips && k < device->n_streams && status == SOBEL_STATUS_OK; k++)
+    status = order_streams (w, device->stream[(w->slot->stream + k) % device->n_streams], stream, error);
+  if (status != SOBEL_STATUS_OK)
+    return status;
+  SOBEL_CUDA_CHECK (error, cudaEventRecord (w->slot->done, stream), "the end of a frame");
+  return order_images (w, stream, false, error);
+}
+
+SobelStatus
+sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob *job, SobelError *error)
+{
+  Work w = {.device = device, .slot = slot, .job = job};
+  const bool textbook = job->kernel == SOBEL_KERNEL_NAIVE || job->kernel == SOBEL_KERNEL_CONSTANT ||
+                        job->kernel == SOBEL_KERNEL_SHARED;
+  SobelError ignored;
+
+  if (!image_fits (&device->config, &job->in, device->config.in) ||
+      !image_fits (&device->config, &job->out, device->config.out))
+    return sobel_error_set (error, SOBEL_STATUS_INVALID, "a frame of %" PRId32 "x%" PRId32 " is not what was configured",
+                            job->in.width, job->in.height);
+  sobel_recipe_planes (&job->recipe, &device->config, w.in_use, w.out_use);
+  w.in = device_image (&job->in, &device->in_layout, slot->memory);
+  w.out = device_image (&job->out, &device->out_layout, slot->memory);
+  w.n_strips = choose_strips (&w);
+  slot->timed = device->frames++ % sobel_cuda_tuning.timed_every == 0;
+  slot->timed_share = 1.0f;
+  if (w.n_strips > 1) {
+    const Strip first = make_strip (&w, 0);
+    slot->timed_share = (float) first.to / (float) job->in.height;
+  }
+  /* Short of memory for the textbook's passes, the frame takes the one pass, with the same result. */
+  if (textbook)
+    sobel_cuda_slot_scratch (device, slot, &ignored);
+  slot->queued = job->queued && job->in.memory == SOBEL_MEMORY_DEVICE && job->out.memory == SOBEL_MEMORY_DEVICE &&
+                 job->in_stream && job->out_stream;
+  slot->pending = true;
+  return queue_frame (&w, error);
+}
