@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "checkdevices.h"
 #include "cpudevice.h"
+#include "cudadevice.h"
 #include "plaindevice.h"
 
 #include <string.h>
 
 /* ---- plain: the shared arithmetic, one sample after the other ------------------------------------- */
 
+/* `isa`: the name of a mutant, to prove a test with. */
 static SobelDevice *
 create_plain (const CheckDeviceOptions *options, const char *isa, SobelError *error)
 {
-  SobelDevice *device = plain_device_new (PLAIN_RIGHT);
+  int mutant = PLAIN_RIGHT;
+  SobelDevice *device;
+
+  while (isa != NULL && mutant < PLAIN_N_MUTANTS && strcmp (plain_mutant_name ((PlainMutant) mutant), isa) != 0)
+    mutant++;
+  if (mutant == PLAIN_N_MUTANTS) {
+    sobel_error_set (error, SOBEL_STATUS_INVALID, "there is no mutant %s", isa);
+    return NULL;
+  }
+  device = plain_device_new ((PlainMutant) mutant);
 
   if (device == NULL)
     sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory for a device");
@@ -60,11 +71,29 @@ create_cpu (const CheckDeviceOptions *options, const char *isa, SobelError *erro
   return device;
 }
 
+/* ---- cuda ----------------------------------------------------------------------------------------- */
+
+static const char *const cuda_kernels[] = {"naive", "constant", "shared", "fused", NULL};
+
+static SobelDevice *
+create_cuda (const CheckDeviceOptions *options, const char *isa, SobelError *error)
+{
+  const SobelCudaOptions cuda = {
+      .device_id = options->gpu,
+      .streams = options->streams,
+      .strips = options->strips,
+  };
+  SobelDevice *device = NULL;
+
+  return sobel_cuda_device_new (&cuda, &device, error) == SOBEL_STATUS_OK ? device : NULL;
+}
+
 /* ---- table ---------------------------------------------------------------------------------------- */
 
 static const CheckDeviceKind kinds[] = {
     {"plain", NULL, NULL, create_plain},
     {"cpu", cpu_isa_names, NULL, create_cpu},
+    {"cuda", NULL, cuda_kernels, create_cuda},
 };
 
 const CheckDeviceKind *

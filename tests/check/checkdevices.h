@@ -8,8 +8,9 @@
 
 typedef struct CheckDeviceOptions
 {
-  unsigned threads; /* of the CPU; 0: one a core */
-  int gpu;          /* index of the GPU; -1: the first usable one */
+  unsigned threads;         /* of the CPU; 0: one a core */
+  int gpu;                  /* index of the GPU; -1: the first usable one */
+  unsigned streams, strips; /* of the GPU; 0: its own choice */
 } CheckDeviceOptions;
 
 typedef struct CheckDeviceKind

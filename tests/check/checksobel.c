@@ -14,7 +14,7 @@ typedef struct Arguments
 {
   gchar *device, *isa, *kernel, *formats, *plans, *only, *shard, *seed;
   gboolean quick, list;
-  gint threads, gpu;
+  gint threads, gpu, streams, strips;
 } Arguments;
 
 typedef struct Lanes
@@ -69,7 +69,12 @@ split (const char *list, const char *const *all)
 static int
 add_kind (Lanes *lanes, const CheckDeviceKind *kind, const Arguments *arguments)
 {
-  const CheckDeviceOptions options = {.threads = (unsigned) arguments->threads, .gpu = arguments->gpu};
+  const CheckDeviceOptions options = {
+      .threads = (unsigned) arguments->threads,
+      .gpu = arguments->gpu,
+      .streams = (unsigned) arguments->streams,
+      .strips = (unsigned) arguments->strips,
+  };
   char **isas = split (arguments->isa, kind->isas), **kernels = split (arguments->kernel, kind->kernels);
   SobelError error = {SOBEL_STATUS_OK, ""};
   int result = T_SKIP;
@@ -169,7 +174,9 @@ describe_devices (const Lanes *lanes)
 static int
 check (const Lanes *lanes, const Arguments *arguments, const char *program)
 {
-  char *command = g_strdup_printf ("%s%s", program, arguments->quick ? " --quick" : "");
+  char *command = g_strdup_printf ("%s%s --threads=%d --streams=%d --strips=%d", program,
+                                   arguments->quick ? " --quick" : "", arguments->threads, arguments->streams,
+                                   arguments->strips);
   CheckOptions options = {
       .seed = arguments->seed != NULL ? g_ascii_strtoull (arguments->seed, NULL, 0) : t_seed (1),
       .only = arguments->only,
@@ -244,6 +251,8 @@ main (int argc, char **argv)
       {"quick", 0, 0, G_OPTION_ARG_NONE, &a.quick, "Less of everything: under a minute", NULL},
       {"threads", 0, 0, G_OPTION_ARG_INT, &a.threads, "Threads of the CPU device (2)", "N"},
       {"gpu", 0, 0, G_OPTION_ARG_INT, &a.gpu, "Index of the GPU (the first usable one)", "N"},
+      {"streams", 0, 0, G_OPTION_ARG_INT, &a.streams, "Streams of the GPU device (its own choice)", "N"},
+      {"strips", 0, 0, G_OPTION_ARG_INT, &a.strips, "Strips that the GPU device cuts a picture into (by size)", "N"},
       {"list", 0, 0, G_OPTION_ARG_NONE, &a.list, "Names the devices and plans", NULL},
       {NULL},
   };
