@@ -398,7 +398,7 @@ flush_stop (GstCudaSobel *self, GstEvent *event)
   result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
   if (self->ring) {
     g_atomic_int_set (&self->flow, GST_FLOW_OK);
-    self->discont = FALSE;
+    self->discont = self->output_discont = FALSE;
     gst_cuda_sobel_stream_set_flushing (self, FALSE);
     start_output_task (self);
   }
@@ -521,7 +521,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   gst_sobel_allocator_set_device (self->allocator, devices.device->ops->host_alloc ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
   g_atomic_int_set (&self->flow, GST_FLOW_OK);
-  self->discont = FALSE;
+  self->discont = self->output_discont = FALSE;
   self->next_warning = 0;
   self->reported_delay = GST_CLOCK_TIME_NONE;
   g_mutex_lock (&self->ring_lock);

@@ -63,8 +63,9 @@ struct _GstCudaSobel
   GstBufferPool *staging_pool;    /* for input that lies elsewhere; active, or NULL until needed */
   gboolean downstream_video_meta; /* downstream understands GstVideoMeta */
   gboolean discont;               /* frames were dropped before the next one */
+  gboolean output_discont;        /* likewise, of the output task */
   GstClockTime arrival;           /* of the buffer in hand */
-  gint64 next_warning;            /* us, monotonic clock: no warning about bad buffers before that */
+  gint64 next_warning;            /* us, monotonic clock: no warning about bad buffers before that; object lock */
   GstClockTime reported_delay;    /* what the last LATENCY message was about */
 
   gint flow; /* atomic GstFlowReturn: what downstream said last */
@@ -88,7 +89,7 @@ void gst_cuda_sobel_stream_loop (gpointer pad);
 void gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing);
 /* Callbacks for the ring; `user` is the element. */
 void gst_cuda_sobel_stream_ring_options (GstCudaSobel *self, SobelRingOptions *options);
-/* Something is wrong with a buffer: counts it, warns at most once a second. Takes `reason`. */
+/* Something is wrong with a buffer: counts it, warns at most once a second. Any thread. Takes `reason`. */
 void gst_cuda_sobel_stream_drop (GstCudaSobel *self, gchar *reason);
 
 G_END_DECLS

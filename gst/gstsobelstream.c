@@ -23,16 +23,30 @@ void
 gst_cuda_sobel_stream_drop (GstCudaSobel *self, gchar *reason)
 {
   const gint64 now = g_get_monotonic_time ();
+  gboolean warn;
 
   gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
-  self->discont = TRUE;
-  if (now >= self->next_warning) {
+  GST_OBJECT_LOCK (self);
+  warn = now >= self->next_warning;
+  if (warn)
     self->next_warning = now + WARNING_INTERVAL_US;
-    GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("A video frame cannot be read and was dropped."), ("%s", reason));
+  GST_OBJECT_UNLOCK (self);
+  if (warn) {
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("A video frame was dropped: its buffer cannot be used."),
+                         ("%s", reason));
   } else {
     GST_DEBUG_OBJECT (self, "dropped a frame: %s", reason);
   }
   g_free (reason);
+}
+
+/* Frames are missing before this one. Takes and returns the buffer. */
+static GstBuffer *
+mark_discont (GstBuffer *buffer)
+{
+  buffer = gst_buffer_make_writable (buffer);
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  return buffer;
 }
 
 /* ---- input ---------------------------------------------------------------------------------------- */
@@ -253,15 +267,14 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
     flow = prepare_job (self, &settings, frame, f);
   }
   if (flow != GST_FLOW_OK) {
+    self->discont = TRUE;
     release_in_flight (f);
     sobel_ring_cancel (self->ring, frame);
     return flow;
   }
-  if (self->discont) {
-    f->out = gst_buffer_make_writable (f->out);
-    GST_BUFFER_FLAG_SET (f->out, GST_BUFFER_FLAG_DISCONT);
-    self->discont = FALSE;
-  }
+  if (self->discont)
+    f->out = mark_discont (f->out);
+  self->discont = FALSE;
   sobel_ring_submit (self->ring, frame);
   return g_atomic_int_get (&self->flow);
 }
@@ -278,8 +291,11 @@ gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing)
 {
   GstBufferPool *pool;
 
+  /* The ring may be going while an application seeks. */
+  g_mutex_lock (&self->ring_lock);
   if (self->ring)
     sobel_ring_set_flushing (self->ring, flushing);
+  g_mutex_unlock (&self->ring_lock);
   /* A wait for a free buffer is a wait, too. */
   GST_OBJECT_LOCK (self);
   pool = self->downstream_pool ? gst_object_ref (self->downstream_pool) : NULL;
@@ -292,7 +308,8 @@ gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing)
 
 /* ---- the output task's half ----------------------------------------------------------------------- */
 
-/* The finished frame in a buffer of downstream's own pool; NULL with `flow` set if there is none. */
+/* The finished frame in a buffer of downstream's own pool; NULL with `flow` set if there is none, NULL with OK if
+ * the frame is dropped. */
 static GstBuffer *
 copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn *flow)
 {
@@ -305,10 +322,9 @@ copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn 
   if (*flow != GST_FLOW_OK)
     return NULL;
   if (!gst_sobel_frame_map (&map, &filter->out_info, self->config.out, out, GST_MAP_WRITE, &reason)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, WRITE, ("A buffer from downstream's pool cannot be written."), ("%s", reason));
+    gst_cuda_sobel_stream_drop (self, g_strdup_printf ("no place for the result: %s", reason));
     g_free (reason);
     gst_buffer_unref (out);
-    *flow = GST_FLOW_ERROR;
     return NULL;
   }
   gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied,
@@ -318,7 +334,7 @@ copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn 
   return out;
 }
 
-/* The buffer to push for a finished frame, or NULL with `flow` set. Lets go of all that the frame held. */
+/* The buffer to push for a finished frame, or NULL, with `flow` set if upstream has to know. Lets go of all that the frame held. */
 static GstBuffer *
 finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
 {
@@ -368,12 +384,16 @@ gst_cuda_sobel_stream_loop (gpointer pad)
   }
   out = finish_frame (self, frame, &flow);
   if (out) {
+    if (self->output_discont)
+      out = mark_discont (out);
     gst_sobel_stats_add (&self->stats, &self->stats.frames_out, 1);
     flow = gst_pad_push (pad, out);
   }
+  self->output_discont = !out;
   if (flow != GST_FLOW_OK)
     GST_DEBUG_OBJECT (self, "downstream says %s", gst_flow_get_name (flow));
-  g_atomic_int_set (&self->flow, flow);
+  if (out || flow != GST_FLOW_OK)
+    g_atomic_int_set (&self->flow, flow);
   sobel_ring_release (self->ring, frame);
 }
 
