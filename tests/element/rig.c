@@ -29,12 +29,13 @@ sink_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   Rig *rig = gst_pad_get_element_private (pad);
   const gint delay = g_atomic_int_get (&rig->delay_us);
+  GstFlowReturn (*const arrive) (Rig *, GstBuffer *) = g_atomic_pointer_get (&rig->arrive);
   GstFlowReturn flow = g_atomic_int_get (&rig->flow);
 
   if (delay > 0)
     g_usleep (delay);
-  if (rig->arrive)
-    flow = rig->arrive (rig, buffer);
+  if (arrive)
+    flow = arrive (rig, buffer);
   record (rig, GST_MINI_OBJECT_CAST (buffer), TRUE);
   return flow;
 }

@@ -142,7 +142,7 @@ wakes_downstream (void)
     T_CHECK (rig_start (rig, CAPS), "does not start");
     thread = g_thread_new ("pusher", push_pictures, &pusher);
     g_usleep (50000);
-    rig->arrive = NULL;
+    g_atomic_pointer_set (&rig->arrive, NULL);
     flush_a_pusher (rig, &pusher, thread, FALSE);
     rig_free (rig);
   }
