@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the planes of an input buffer lie, and buffers that hold no picture. */
+#include "oddmemory.h"
 #include "picture.h"
 
 #include "oracle.h"
@@ -82,7 +83,8 @@ lay_out (GstBuffer *picture, const GstVideoInfo *info, const Layout *layout)
 static void
 same_picture_in_every_layout (void)
 {
-  static const char *const formats[] = { "I420", "NV12", "RGB", "YUY2", "GRAY8", "Y444_16LE", "GBR", "P010_10LE", "BGRA" };
+  static const char *const formats[] = { "I420",      "NV12", "RGB",       "YUY2", "GRAY8",
+                                         "Y444_16LE", "GBR",  "P010_10LE", "BGRA" };
   static const char *const modes[] = { "mode=edges", "mode=overlay" };
   guint b, f, m, i;
 
@@ -165,53 +167,11 @@ with_layout (Rig *rig, gsize offset2, gint stride0)
   return buffer;
 }
 
-/* An allocator whose memory cannot be mapped. */
-typedef GstAllocator TestAllocator;
-typedef GstAllocatorClass TestAllocatorClass;
-GType test_allocator_get_type (void);
-G_DEFINE_TYPE (TestAllocator, test_allocator, GST_TYPE_ALLOCATOR)
-
-static gpointer
-never_map (GstMemory *memory, gsize size, GstMapFlags flags)
-{
-  return NULL;
-}
-
-static void
-free_memory (GstAllocator *allocator, GstMemory *memory)
-{
-  g_free (memory);
-}
-
-static void
-test_allocator_class_init (TestAllocatorClass *klass)
-{
-  klass->free = free_memory;
-}
-
-static void
-test_allocator_init (TestAllocator *allocator)
-{
-  allocator->mem_type = "never-mapped";
-  allocator->mem_map = never_map;
-}
-
-static GstBuffer *
-unmappable (Rig *rig)
-{
-  GstAllocator *allocator = gst_object_ref_sink (g_object_new (test_allocator_get_type (), NULL));
-  GstMemory *memory = g_new0 (GstMemory, 1);
-  GstBuffer *buffer = gst_buffer_new ();
-
-  gst_memory_init (memory, 0, allocator, NULL, rig->info.size, 0, 0, rig->info.size);
-  gst_buffer_append_memory (buffer, memory);
-  gst_object_unref (allocator);
-  return buffer;
-}
-
 static GstBuffer *
 no_picture (Rig *rig, guint kind)
 {
+  GstBuffer *buffer;
+
   switch (kind) {
     case 0:
       return gst_buffer_new ();
@@ -220,7 +180,9 @@ no_picture (Rig *rig, guint kind)
     case 2:
       return gst_buffer_new_allocate (NULL, rig->info.size - 33, NULL);
     case 3:
-      return unmappable (rig);
+      buffer = gst_buffer_new ();
+      gst_buffer_append_memory (buffer, odd_memory_unmappable (rig->info.size));
+      return buffer;
     case 4:
       return with_meta (rig, GST_VIDEO_FORMAT_NV12, 64, 48);
     case 5:
@@ -329,11 +291,13 @@ any_meta (void)
 
     gst_buffer_memset (buffer, 0, (guint8) i, 12000);
     for (k = 0; k < 3; k++) {
-      offset[k] = t_random_below (&random, 4) ? t_random_below (&random, 9000) : (gsize) t_random_next (&random);
-      stride[k] = t_random_below (&random, 4) ? (gint) t_random_below (&random, 130) : (gint) t_random_next (&random);
+      offset[k] = t_random_below (&random, 12) ? t_random_below (&random, 6000) : (gsize) t_random_next (&random);
+      stride[k] = t_random_below (&random, 12) ? (gint) (30 + 34 * !k + t_random_below (&random, 70))
+                                               : (gint) t_random_next (&random);
     }
     gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_I420,
-                                    64 + t_random_below (&random, 3), 48 + t_random_below (&random, 3), 3, offset, stride);
+                                    64 + t_random_below (&random, 3), 48 + t_random_below (&random, 3), 3, offset,
+                                    stride);
     T_CHECK (rig_push (rig, buffer) == GST_FLOW_OK, "buffer %u ends the stream", i);
   }
   rig_eos (rig);

@@ -115,8 +115,8 @@ times_and_flags (void)
       T_CHECK (GST_BUFFER_OFFSET (out) == GST_BUFFER_OFFSET (in) &&
                    GST_BUFFER_OFFSET_END (out) == GST_BUFFER_OFFSET_END (in),
                "%s: offsets of %u", paths[p].name, i);
-      T_CHECK ((GST_BUFFER_FLAGS (out) & mask) == (GST_BUFFER_FLAGS (in) & mask), "%s: flags of %u are %x, should be %x",
-               paths[p].name, i, GST_BUFFER_FLAGS (out), GST_BUFFER_FLAGS (in));
+      T_CHECK ((GST_BUFFER_FLAGS (out) & mask) == (GST_BUFFER_FLAGS (in) & mask),
+               "%s: flags of %u are %x, should be %x", paths[p].name, i, GST_BUFFER_FLAGS (out), GST_BUFFER_FLAGS (in));
       gst_buffer_unref (in);
     }
     rig_free (rig);
