@@ -56,9 +56,9 @@ typedef struct SobelRingOptions
    * They may call nothing of the ring but the questions at the end of this file. */
 
   /* Producer thread, inside submit: the frame's work was started, or done by a device that computes with the calling
-   * thread (or failed to, or was held back, which the frame says when its turn comes), and no consumer can see the
-   * frame yet. For letting go early of what the work needed: an input in host memory may go if sobel_ring_device() is one
-   * that computes with the calling thread, and was already so at begin. */
+   * thread (or it failed or was held back, which the frame says when its turn comes), and no consumer can see the
+   * frame yet. For letting go early of what the work needed: an input in host memory may go if sobel_ring_device() is
+   * one that computes with the calling thread, and was already so at begin. */
   void (*submitted) (void *user, SobelFrame *frame);
   /* The thread in next or clear, for each frame that `lost` was given and did not finish:
    *  - hand the references to the memory of both images, which frame->user holds, to sobel_device_keep (lost, ...).

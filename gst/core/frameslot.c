@@ -37,21 +37,17 @@ device_failed (SobelDevice *device, SobelStatus status, const char *what, unsign
 
 /* ---- the lost device and the fallback: no lock held ------------------------------------------------ */
 
+/* Once: whoever calls has seen that the device was not lost, and no other thread takes frames out meanwhile. */
 static void
 declare_lost (SobelRing *ring, const SobelError *error)
 {
-  bool first;
-
   pthread_mutex_lock (&ring->lock);
-  first = !ring->lost;
-  if (first) {
-    ring->loss = *error;
-    ring->loss.status = SOBEL_STATUS_DEVICE_LOST;
-    ring->lost = true;
-  }
+  ring->loss = *error;
+  ring->loss.status = SOBEL_STATUS_DEVICE_LOST;
+  ring->lost = true;
   pthread_mutex_unlock (&ring->lock);
   /* `loss` is never written again, so it is safe to hand out. */
-  if (first && ring->options.device_lost)
+  if (ring->options.device_lost)
     ring->options.device_lost (ring->options.user, &ring->loss);
 }
 

@@ -36,6 +36,7 @@ typedef struct Rig
   atomic_uint pushed, submitted, discarded, lost_calls, replaced, kept_only;
   atomic_int buffers, frames; /* alive */
   atomic_bool replace_fails;
+  atomic_bool replace_does_nothing; /* but keeps, and answers OK */
   atomic_uint last_discarded; /* serial */
   SobelError loss;            /* as device_lost had it */
 } Rig;

@@ -305,6 +305,7 @@ fake_submit (SobelDevice *device, unsigned slot, const SobelJob *job, SobelError
     misused_unlocked (fake, "two threads inside submit");
   pthread_mutex_lock (&fake->lock);
   status = count_call (fake, FAKE_CALL_SUBMIT);
+  pthread_cond_broadcast (&fake->changed); /* fake_device_await_submits() */
   check_submit (fake, slot);
   if (slot < fake->n_slots) {
     start_job (fake, slot, job);
@@ -317,7 +318,6 @@ fake_submit (SobelDevice *device, unsigned slot, const SobelJob *job, SobelError
     fake->submit_failed = true;
     sobel_error_set (error, status, "%s device: submit to slot %u failed as planned", fake->ops.kind, slot);
   }
-  pthread_cond_broadcast (&fake->changed);
   pthread_mutex_unlock (&fake->lock);
   atomic_store (&fake->in_submit, false);
   return status;

@@ -84,7 +84,7 @@ unsigned fake_device_in_flight (FakeDevice *fake); /* submitted and not finished
 unsigned fake_device_blocks (FakeDevice *fake);    /* of host_alloc, not freed */
 bool fake_device_destroyed (FakeDevice *fake);
 
-/* Waits until `n` frames were submitted in all; false after `timeout_ns`. */
+/* Waits until submit was called `n` times in all (the last call may go on); false after `timeout_ns`. */
 bool fake_device_await_submits (FakeDevice *fake, unsigned n, uint64_t timeout_ns);
 
 /* How often a rule was broken; `first` (may be NULL) is told in words which was the first, or NULL. */
