@@ -41,7 +41,6 @@ cuda_configure (SobelDevice *base, const SobelConfig *config, unsigned n_slots, 
   status = sobel_cuda_context_enter (device->context, error);
   if (status != SOBEL_STATUS_OK)
     return status;
-  sobel_cuda_slots_clear (device);
   status = sobel_cuda_slots_init (device, config, n_slots, error);
   sobel_cuda_context_leave (device->context);
   return status;

@@ -35,36 +35,52 @@ layout_init (SobelCudaLayout *layout, const SobelFormat *format, int32_t width, 
   }
 }
 
+/* Device memory of at least `size` bytes: what is there, unless it is too small or four times too large. */
 static SobelStatus
-streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
+memory_reserve (SobelCudaDevice *device, uint8_t **memory, size_t *has, size_t size, SobelError *error)
 {
-  for (device->n_streams = 0; device->n_streams < n; device->n_streams++)
-    SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->stream[device->n_streams], cudaStreamNonBlocking),
-                      "stream %u of %u", device->n_streams + 1, n);
-  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->order, cudaEventDisableTiming), "an event");
-  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->uploaded, cudaEventDisableTiming), "an event");
+  if (*memory && *has >= size && *has / 4 <= size)
+    return SOBEL_STATUS_OK;
+  cudaFree (*memory);
+  cudaGetLastError ();
+  atomic_fetch_sub (&device->bytes, *has);
+  *memory = NULL;
+  *has = 0;
+  SOBEL_CUDA_CHECK (error, cudaMalloc ((void **) memory, size), "%zu bytes of GPU memory for %" PRId32 "x%" PRId32,
+                    size, device->config.width, device->config.height);
+  *has = size;
+  atomic_fetch_add (&device->bytes, size);
   return SOBEL_STATUS_OK;
 }
 
 static SobelStatus
-slot_init (SobelCudaDevice *device, SobelCudaSlot *slot, unsigned number, SobelError *error)
+events_init (SobelCudaSlot *slot, unsigned number, SobelError *error)
 {
-  const size_t size = device->out_layout.size;
   unsigned i;
 
-  slot->stream = number % device->n_streams;
-  SOBEL_CUDA_CHECK (error, cudaMalloc ((void **) &slot->memory, size),
-                    "%zu bytes of GPU memory for slot %u of %u at %" PRId32 "x%" PRId32, size, number + 1,
-                    device->n_slots, device->config.width, device->config.height);
-  atomic_fetch_add (&device->bytes, size);
-  /* So that no padding byte is ever read that was not written. */
-  SOBEL_CUDA_CHECK (error, cudaMemsetAsync (slot->memory, 0, size, device->stream[slot->stream]),
-                    "%zu bytes of slot %u", size, number);
   SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->done, cudaEventDefault), "an event of slot %u", number);
   for (i = 0; i < SOBEL_CUDA_N_MOMENTS; i++)
     SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->moment[i], cudaEventDefault), "an event of slot %u",
                       number);
   return SOBEL_STATUS_OK;
+}
+
+static SobelStatus
+streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
+{
+  SobelStatus status = SOBEL_STATUS_OK;
+  unsigned i;
+
+  for (device->n_streams = 0; device->n_streams < n; device->n_streams++)
+    SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->stream[device->n_streams], cudaStreamNonBlocking),
+                      "stream %u of %u", device->n_streams + 1, n);
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->order, cudaEventDisableTiming), "an event");
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->uploaded, cudaEventDisableTiming), "an event");
+  for (i = 0; i < device->n_slots && status == SOBEL_STATUS_OK; i++) {
+    device->slot[i].stream = i % n;
+    status = events_init (&device->slot[i], i, error);
+  }
+  return status;
 }
 
 static unsigned
@@ -78,27 +94,47 @@ stream_count (const SobelCudaDevice *device, unsigned n_slots)
   return n < SOBEL_CUDA_MAX_STREAMS ? n : SOBEL_CUDA_MAX_STREAMS;
 }
 
+static SobelStatus
+memory_init (SobelCudaDevice *device, SobelError *error)
+{
+  const size_t size = device->out_layout.size;
+  unsigned i;
+
+  for (i = 0; i < device->n_slots; i++) {
+    SobelCudaSlot *slot = &device->slot[i];
+    const SobelStatus status = memory_reserve (device, &slot->memory, &slot->memory_size, size, error);
+
+    if (status != SOBEL_STATUS_OK)
+      return status;
+    slot->scratch.luma = NULL;
+    slot->pending = slot->timed = false;
+    /* So that no padding byte is ever read that was not written. */
+    SOBEL_CUDA_CHECK (error, cudaMemsetAsync (slot->memory, 0, size, device->stream[slot->stream]),
+                      "%zu bytes of slot %u", size, i);
+  }
+  /* What is wrong with the GPU shows now, not at the first frame; nothing else is queued yet. */
+  for (i = 0; i < device->n_streams; i++)
+    SOBEL_CUDA_CHECK (error, cudaStreamSynchronize (device->stream[i]), "clearing the memory of %u slots",
+                      device->n_slots);
+  return SOBEL_STATUS_OK;
+}
+
 SobelStatus
 sobel_cuda_slots_init (SobelCudaDevice *device, const SobelConfig *config, unsigned n_slots, SobelError *error)
 {
-  SobelStatus status;
-  unsigned i;
+  const unsigned n_streams = stream_count (device, n_slots);
+  SobelStatus status = SOBEL_STATUS_OK;
 
   device->config = *config;
   layout_init (&device->in_layout, config->in, config->width, config->height, 0);
   layout_init (&device->out_layout, config->out, config->width, config->height, device->in_layout.size);
-  status = streams_init (device, stream_count (device, n_slots), error);
-  device->n_slots = n_slots;
-  for (i = 0; i < n_slots && status == SOBEL_STATUS_OK; i++)
-    status = slot_init (device, &device->slot[i], i, error);
-  /* What is wrong with the GPU shows now, not at the first frame; nothing else is queued yet. */
-  for (i = 0; i < device->n_streams && status == SOBEL_STATUS_OK; i++) {
-    cudaError_t result;
-
-    SOBEL_CUDA_TRY (result, cudaStreamSynchronize (device->stream[i]));
-    if (result != cudaSuccess)
-      status = sobel_cuda_failed (error, result, "cudaStreamSynchronize", "clearing the slots' memory");
+  if (n_slots != device->n_slots || n_streams != device->n_streams) {
+    sobel_cuda_slots_clear (device);
+    device->n_slots = n_slots;
+    status = streams_init (device, n_streams, error);
   }
+  if (status == SOBEL_STATUS_OK)
+    status = memory_init (device, error);
   if (status != SOBEL_STATUS_OK)
     sobel_cuda_slots_clear (device);
   return status;
@@ -113,7 +149,7 @@ sobel_cuda_slots_clear (SobelCudaDevice *device)
     SobelCudaSlot *slot = &device->slot[i];
 
     cudaFree (slot->memory);
-    cudaFree (slot->scratch.luma);
+    cudaFree (slot->passes);
     if (slot->done)
       cudaEventDestroy (slot->done);
     for (k = 0; k < SOBEL_CUDA_N_MOMENTS; k++) {
@@ -137,15 +173,18 @@ sobel_cuda_slots_clear (SobelCudaDevice *device)
 SobelStatus
 sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error)
 {
+  const int32_t height = device->config.height;
   SobelCudaScratch *scratch = &slot->scratch;
+  SobelStatus status;
   size_t size;
 
   if (scratch->luma)
     return SOBEL_STATUS_OK;
-  size = sobel_cuda_scratch_layout (scratch, device->config.width, device->config.height);
-  SOBEL_CUDA_CHECK (error, cudaMalloc ((void **) &scratch->luma, size),
-                    "%zu bytes of GPU memory between the passes of a kernel", size);
-  scratch->edges = (uint16_t *) ((uint8_t *) scratch->luma + scratch->luma_pitch * (size_t) device->config.height);
-  atomic_fetch_add (&device->bytes, size);
+  size = sobel_cuda_scratch_layout (scratch, device->config.width, height);
+  status = memory_reserve (device, &slot->passes, &slot->passes_size, size, error);
+  if (status != SOBEL_STATUS_OK)
+    return status;
+  scratch->luma = (uint32_t *) slot->passes;
+  scratch->edges = (uint16_t *) (slot->passes + scratch->luma_pitch * (size_t) height);
   return SOBEL_STATUS_OK;
 }

@@ -24,15 +24,18 @@ typedef struct SobelCudaLayout
 
 typedef struct SobelCudaSlot
 {
-  uint8_t *memory; /* input's planes, then the output's */
-  unsigned stream; /* number of its stream */
-  SobelCudaScratch scratch; /* of the textbook kernels; from the first frame on that needs it */
+  uint8_t *memory;          /* input's planes, then the output's */
+  size_t memory_size;       /* bytes, at least what the layouts need */
+  unsigned stream;          /* number of its stream */
+  uint8_t *passes;          /* memory between passes of the textbook kernels; from the first frame on that needs it */
+  size_t passes_size;
+  SobelCudaScratch scratch; /* the same, laid out */
   cudaEvent_t done;
   cudaEvent_t moment[SOBEL_CUDA_N_MOMENTS];
-  bool pending;       /* a frame was submitted and not yet found done */
-  bool queued;        /* its wait is over at once */
-  bool timed;         /* the moments were recorded */
-  float timed_share;  /* part of the frame between them: 1, or that of a strip */
+  bool pending;      /* a frame was submitted and not yet found done */
+  bool queued;       /* its wait is over at once */
+  bool timed;        /* the moments were recorded */
+  float timed_share; /* part of the frame between them: 1, or that of a strip */
 } SobelCudaSlot;
 
 /* What is measured rather than known; the values are in cudadevice.c. Tests and benchmarks may change them. */
@@ -65,13 +68,14 @@ typedef struct SobelCudaDevice
   _Atomic (const char *) kernel; /* of the last frame */
 } SobelCudaDevice;
 
-/* In the context. Streams, events and memory for `n_slots`; on failure nothing is left. */
+/* In the context. Streams, events and memory for `n_slots`, where possible those of the last configuration; on failure
+ * nothing is left. */
 SobelStatus sobel_cuda_slots_init (SobelCudaDevice *device, const SobelConfig *config, unsigned n_slots,
                                    SobelError *error);
 /* In the context, or after its death: frees what there is. */
 void sobel_cuda_slots_clear (SobelCudaDevice *device);
 
-/* Scratch for the textbook kernels, allocated at the first call. */
+/* Lays out slot->scratch for the textbook kernels; allocates at the first call. */
 SobelStatus sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error);
 
 /* In the context: queues a frame. */

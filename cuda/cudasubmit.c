@@ -237,8 +237,8 @@ launch (const Work *w, SobelCudaPicture *picture, bool whole, cudaStream_t strea
 
   if (textbook && w->slot->scratch.luma && whole) {
     name = kernel == SOBEL_KERNEL_NAIVE ? "naive" : kernel == SOBEL_KERNEL_CONSTANT ? "constant" : "shared";
-    SOBEL_CUDA_CHECK (error, sobel_cuda_ladder (picture, kernel, &w->slot->scratch, stream), "kernel %s, %" PRId32
-                      "x%" PRId32, name, picture->in.width, picture->in.height);
+    SOBEL_CUDA_CHECK (error, sobel_cuda_ladder (picture, kernel, &w->slot->scratch, stream),
+                      "kernel %s, %" PRId32 "x%" PRId32, name, picture->in.width, picture->in.height);
   } else if (kind != SOBEL_FAST_NONE) {
     const SobelFastShape shape =
         sobel_cuda_fast_shape (picture, kind, sobel_cuda_context_multiprocessors (device->context));
@@ -427,8 +427,9 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
 
   if (!image_fits (&device->config, &job->in, device->config.in) ||
       !image_fits (&device->config, &job->out, device->config.out))
-    return sobel_error_set (error, SOBEL_STATUS_INVALID, "a frame of %" PRId32 "x%" PRId32 " is not what was configured",
-                            job->in.width, job->in.height);
+    return sobel_error_set (error, SOBEL_STATUS_INVALID,
+                            "a frame of %" PRId32 "x%" PRId32 " is not what was configured", job->in.width,
+                            job->in.height);
   sobel_recipe_planes (&job->recipe, &device->config, w.in_use, w.out_use);
   w.in = device_image (&job->in, &device->in_layout, slot->memory);
   w.out = device_image (&job->out, &device->out_layout, slot->memory);

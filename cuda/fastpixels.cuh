@@ -13,8 +13,8 @@
  *   load    starts the loads of a row
  *   luma    the words of luma; and for the first and last lane the word beside the warp's own
  *   store   writes edges
- * Rows begin at 16-byte boundaries and may be read to the end of the vector that their last pixel is in. Lanes beyond the
- * picture load something that is inside. */
+ * Rows begin at 16-byte boundaries and may be read to the end of the vector that their last pixel is in. Lanes beyond
+ * the picture load something that is inside. */
 
 #include "fastcore.cuh"
 #include "sobelparams.h"
@@ -127,7 +127,7 @@ template <int W> struct SobelLumaPixels {
   }
 
   __device__ __forceinline__ void
-  luma (const SobelFastArgs &a, const SobelFastLane &l, const Raw &raw, uint32_t (&w)[W], uint32_t &beside, Keep &) const
+  luma (const SobelFastArgs &, const SobelFastLane &, const Raw &raw, uint32_t (&w)[W], uint32_t &beside, Keep &) const
   {
     *reinterpret_cast<Vector *> (w) = raw.v;
     beside = raw.beside;
@@ -196,7 +196,8 @@ template <bool TO_LUMA> struct SobelRgb24Pixels {
   }
 
   __device__ __forceinline__ void
-  luma (const SobelFastArgs &a, const SobelFastLane &l, const Raw &raw, uint32_t (&w)[4], uint32_t &beside, Keep &) const
+  luma (const SobelFastArgs &a, const SobelFastLane &l, const Raw &raw, uint32_t (&w)[4], uint32_t &beside,
+        Keep &) const
   {
     uint32_t b[12];
 

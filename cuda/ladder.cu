@@ -179,8 +179,8 @@ finish_kernel (SOBEL_KERNEL_ARG SobelCudaPicture p, LumaPlane<S> luma, EdgePlane
 {
   const Planes<S> planes = {&p, luma, edges};
 
-  sobel_write_block (&p, planes, (int32_t) blockIdx.x * 4 * BLOCK, p.first_row + (int32_t) blockIdx.y * BLOCK, 4 * BLOCK,
-                     BLOCK, threadIdx.x, ROW_THREADS);
+  sobel_write_block (&p, planes, (int32_t) blockIdx.x * 4 * BLOCK, p.first_row + (int32_t) blockIdx.y * BLOCK,
+                     4 * BLOCK, BLOCK, threadIdx.x, ROW_THREADS);
 }
 
 /* ---- host ----------------------------------------------------------------------------------------- */
@@ -236,8 +236,8 @@ sobel_cuda_ladder (const SobelCudaPicture *p, SobelKernel variant, const SobelCu
   const SobelComponent *in = &p->in_format.component[0], *out = &p->out_format.component[0];
   const SobelPlane *plane = &p->in.plane[in->plane];
   /* Codes of edges, in a plane that holds nothing else to compute. */
-  const bool direct = p->recipe.mode == SOBEL_MODE_EDGES && out->step == out->bytes && is_tight_plane (&p->out_format) &&
-                      p->out_format.family != SOBEL_FAMILY_RGB;
+  const bool direct = p->recipe.mode == SOBEL_MODE_EDGES && out->step == out->bytes &&
+                      is_tight_plane (&p->out_format) && p->out_format.family != SOBEL_FAMILY_RGB;
   const EdgePlane edges = {direct ? NULL : scratch->edges, scratch->edge_pitch};
   const bool aligned = (((uintptr_t) plane->data | (uintptr_t) plane->stride) & (in->bytes - 1)) == 0;
 
