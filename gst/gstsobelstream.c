@@ -463,16 +463,18 @@ static void
 device_lost (void *user, const SobelError *error)
 {
   GstCudaSobel *self = user;
+  /* Not by the property: that may have been set since the start. */
+  const gboolean goes_on = sobel_ring_is_fallback (self->ring);
 
   gst_sobel_allocator_set_device (self->allocator, NULL);
   GST_OBJECT_LOCK (self);
   g_free (self->fallback_reason);
   self->fallback_reason = g_strdup (error->message);
-  if (self->options.backend != GST_SOBEL_BACKEND_CUDA)
+  if (goes_on)
     self->active_backend = GST_SOBEL_ACTIVE_BACKEND_CPU;
   GST_OBJECT_UNLOCK (self);
 
-  if (sobel_ring_is_fallback (self->ring)) {
+  if (goes_on) {
     GST_ELEMENT_WARNING (self, RESOURCE, FAILED, ("The GPU failed; video frames are computed on the CPU from now on."),
                          ("%s: %s", sobel_status_name (error->status), error->message));
     g_object_notify (G_OBJECT (self), "active-backend");
