@@ -35,6 +35,11 @@ gboolean et_long (void);
 
 /* For failures that only a loop's variable can explain: shown with each. "" for none. */
 void et_context (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* As t_fail(), with the context. */
+gboolean et_fail (const char *file, int line, const char *condition, const char *format, ...) G_GNUC_PRINTF (4, 5);
+
+#undef T_CHECK
+#define T_CHECK(condition, ...) ((condition) ? TRUE : et_fail (__FILE__, __LINE__, #condition, __VA_ARGS__))
 
 /* ---- the element's log ---- */
 

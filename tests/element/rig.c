@@ -182,7 +182,7 @@ rig_start (Rig *rig, const char *caps)
   if (gst_element_set_state (rig->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_SUCCESS)
     return FALSE;
   gst_pad_push_event (rig->src, gst_event_new_stream_start ("test"));
-  return (!caps || rig_caps (rig, caps)) && rig_segment (rig);
+  return !caps || (rig_caps (rig, caps) && rig_segment (rig));
 }
 
 void
@@ -223,18 +223,24 @@ rig_event (Rig *rig, GstEvent *event)
   return gst_pad_push_event (rig->src, event);
 }
 
+/* The event's own result does not tell: a sticky event counts as sent. */
 gboolean
 rig_caps (Rig *rig, const char *text)
 {
-  GstCaps *caps = gst_caps_from_string (text);
+  GstCaps *caps = gst_caps_from_string (text), *current;
+  GstPad *sink = gst_pad_get_peer (rig->src);
   gboolean accepted;
 
   if (!T_CHECK (caps != NULL, "no caps: %s", text))
     return FALSE;
   if (!gst_video_info_from_caps (&rig->info, caps))
     gst_video_info_init (&rig->info);
-  accepted = rig_event (rig, gst_event_new_caps (caps));
+  rig_event (rig, gst_event_new_caps (caps));
+  current = gst_pad_get_current_caps (sink);
+  accepted = current && gst_caps_is_equal (current, caps);
+  gst_clear_caps (&current);
   gst_caps_unref (caps);
+  gst_object_unref (sink);
   return accepted;
 }
 

@@ -59,7 +59,8 @@ void rig_free (Rig *rig);
 
 void rig_set (Rig *rig, const char *properties);
 
-/* To PLAYING, then stream-start, caps and a time segment. FALSE, without a complaint, if any of it is refused. */
+/* To PLAYING, then stream-start, caps and a time segment (the latter two not where `caps` is NULL). FALSE, without a
+ * complaint, if any of it is refused. */
 gboolean rig_start (Rig *rig, const char *caps);
 gboolean rig_caps (Rig *rig, const char *caps);
 gboolean rig_segment (Rig *rig);
