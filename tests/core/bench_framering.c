@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the frame ring itself costs a frame, with devices that cost nothing. Run by hand or by `meson test --benchmark`. */
+/* What the frame ring itself costs a frame, with devices that cost nothing. By hand or with meson test --benchmark. */
 #include "framering.h"
 #include "testutil.h"
 
