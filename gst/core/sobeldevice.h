@@ -13,7 +13,7 @@ extern "C" {
  *
  * Threads: `configure` and `destroy` are called by one thread while no frame is in flight (a lost device
  * excepted). `submit` is called by one thread at a time and `wait` by another at the same time, never
- * both for one slot. `host_alloc` and a block's `free` may be called by any thread at any time.
+ * both for one slot. `host_alloc`, `info` and a block's `free` may be called by any thread at any time.
  *
  * A lost device is asked for little more. After a failed submit: `wait` for the frames before it, which is OK for
  * those that are finished. After a failed or given-up wait: at most one submit, by a thread that did not know yet;
