@@ -3,7 +3,8 @@
 /* Milliseconds a frame of the CPU backend, and the ratio to a memcpy of the frame's input and output: median of 7
  * batches, for one thread and for all.
  *
- * usage: bench_cpu [WIDTH HEIGHT [FORMAT ...]] */
+ * usage: bench_cpu [--json [--quick]] [WIDTH HEIGHT [FORMAT ...]]
+ * --json prints a JSON object a line; --quick keeps to GRAY8, I420 and RGB. */
 #include "cpudevice.h"
 
 #include <stdio.h>
@@ -141,6 +142,22 @@ copy_frame (void *data)
   memcpy (frame->out.memory, frame->in.memory, frame->in.size < frame->out.size ? frame->in.size : frame->out.size);
 }
 
+static bool as_json;
+
+static void
+print_row (const char *format, const char *work, int32_t width, int32_t height, const SobelDeviceInfo *info,
+           unsigned n_threads, double ms, double copy_ms)
+{
+  if (as_json)
+    printf ("{\"label\":\"%s %s, %s threads\",\"format\":\"%s\",\"case\":\"%s\",\"size\":\"%dx%d\","
+            "\"threads\":\"%s\",\"isa\":\"%s\",\"median_us\":%.2f,\"memcpy_us\":%.2f,\"memcpy_ratio\":%.3f}\n",
+            format, work, n_threads ? "1" : "all", format, work, width, height, n_threads ? "1" : "all", info->kernel,
+            ms * 1000, copy_ms * 1000, ms / copy_ms);
+  else
+    printf ("| %-10s | %-22s | %-24s | %8.3f | %5.2f |\n", format, work, info->name, ms, ms / copy_ms);
+  fflush (stdout);
+}
+
 static void
 bench (const char *name, int32_t width, int32_t height, unsigned n_threads)
 {
@@ -181,8 +198,8 @@ bench (const char *name, int32_t width, int32_t height, unsigned n_threads)
     frame.device->ops->info (frame.device, &info);
     copy = measure (copy_frame, &frame);
     ms = measure (run_frame, &frame);
-    printf ("| %-10s | %-22s | %-24s | %8.3f | %5.2f |\n", name, cases[i].name, info.name, ms, ms / copy);
-    fflush (stdout);
+    frame.device->ops->info (frame.device, &info);
+    print_row (name, cases[i].name, width, height, &info, n_threads, ms, copy);
     sobel_device_destroy (&frame.device);
     free (frame.in.memory);
     free (frame.out.memory);
@@ -192,14 +209,26 @@ bench (const char *name, int32_t width, int32_t height, unsigned n_threads)
 int
 main (int argc, char **argv)
 {
-  const int32_t width = argc > 2 ? atoi (argv[1]) : 1920, height = argc > 2 ? atoi (argv[2]) : 1080;
-  const char *const *formats = argc > 3 ? (const char *const *) argv + 3 : default_formats;
+  static const char *const quick_formats[] = {"GRAY8", "I420", "RGB", NULL};
+  const char *const *formats = default_formats;
   const char *isa = getenv ("BENCH_ISA");
+  int32_t width, height;
   unsigned threads;
 
+  for (; argc > 1 && strncmp (argv[1], "--", 2) == 0; argc--, argv++) {
+    if (strcmp (argv[1], "--json") == 0)
+      as_json = true;
+    else if (strcmp (argv[1], "--quick") == 0)
+      formats = quick_formats;
+  }
+  width = argc > 2 ? atoi (argv[1]) : 1920;
+  height = argc > 2 ? atoi (argv[2]) : 1080;
+  if (argc > 3)
+    formats = (const char *const *) argv + 3;
   if (isa)
     sobel_cpu_set_isa_mask ((unsigned) strtoul (isa, NULL, 0));
-  printf ("%d x %d\n\n| format | work | device | ms a frame | of memcpy |\n|---|---|---|---|---|\n", width, height);
+  if (!as_json)
+    printf ("%d x %d\n\n| format | work | device | ms a frame | of memcpy |\n|---|---|---|---|---|\n", width, height);
   for (; *formats; formats++) {
     for (threads = 1;; threads = 0) {
       bench (*formats, width, height, threads);
