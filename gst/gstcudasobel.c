@@ -23,6 +23,7 @@
 #include "gstcudasobel.h"
 
 #include "gstsobelcaps.h"
+#include "gstsobelcudacaps.h"
 #include "gstsobelproperties.h"
 
 #include "core/pinnedbudget.h"
@@ -48,109 +49,12 @@ gst_cuda_sobel_set_give_up (guint64 ns)
   give_up_ns = ns ? ns : GIVE_UP_NS;
 }
 
-/* ---- pools ---------------------------------------------------------------------------------------- */
-
-static void
-close_pool (GstBufferPool **pool)
-{
-  if (*pool) {
-    gst_buffer_pool_set_active (*pool, FALSE);
-    gst_clear_object (pool);
-  }
-}
-
-static void
-set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool)
-{
-  GstBufferPool *old;
-
-  GST_OBJECT_LOCK (self);
-  old = self->downstream_pool;
-  self->downstream_pool = pool;
-  GST_OBJECT_UNLOCK (self);
-  close_pool (&old);
-}
-
-/* Downstream's pool, taken from an answered ALLOCATION query and active; NULL if there is none of use. */
-static GstBufferPool *
-adopt_downstream_pool (GstCudaSobel *self, GstQuery *query)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
-  GstBufferPool *offered = NULL, *pool = NULL;
-  guint size = 0;
-
-  if (gst_query_get_n_allocation_pools (query) == 0)
-    return NULL;
-  gst_query_parse_nth_allocation_pool (query, 0, &offered, &size, NULL, NULL);
-  if (!offered)
-    return NULL;
-  if (GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->decide_allocation (trans, query))
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, NULL, NULL);
-  /* The base class answers a pool that it cannot configure with a plain one, which would only cost a copy. */
-  if (pool != offered || !gst_buffer_pool_set_active (pool, TRUE)) {
-    GST_INFO_OBJECT (self, "downstream's pool %" GST_PTR_FORMAT " is of no use here", offered);
-    gst_clear_object (&pool);
-  }
-  gst_object_unref (offered);
-  return pool;
-}
-
-static gboolean
-gst_cuda_sobel_decide_allocation (GstBaseTransform *trans, GstQuery *query)
-{
-  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
-
-  gst_cuda_sobel_stream_drain (self);
-  self->downstream_video_meta = gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  /* First let go of the old one: it may be offered again, and an active pool takes no configuration. */
-  set_downstream_pool (self, NULL);
-  set_downstream_pool (self, adopt_downstream_pool (self, query));
-
-  /* The base class need not make buffers: ours come from self->own_pool or downstream's pool. What describes
-   * memory or is downstream's wish is not proposed to upstream. */
-  while (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_remove_nth_allocation_pool (query, 0);
-  while (gst_query_get_n_allocation_metas (query) > 0)
-    gst_query_remove_nth_allocation_meta (query, 0);
-  while (gst_query_get_n_allocation_params (query) > 0)
-    gst_query_remove_nth_allocation_param (query, 0);
-  return TRUE;
-}
-
-/* Offers upstream a pool of the device's own memory, which spares the copy into it. */
-static gboolean
-gst_cuda_sobel_propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
-{
-  GstCudaSobel *self = GST_CUDA_SOBEL (trans);
-  gboolean need_pool;
-  GstCaps *caps;
-
-  gst_query_parse_allocation (query, &caps, &need_pool);
-  if (caps && self->ring && sobel_ring_device (self->ring)->ops->host_alloc) {
-    const GstAllocationParams params = { 0, 63, 0, 0 };
-    /* All in flight, one being filled, one in upstream's hands. */
-    const guint min = sobel_ring_n_slots (self->ring) + 2;
-    GstBufferPool *pool;
-    GstVideoInfo info;
-
-    /* The allocator goes with the pool: base classes hand the query's first allocator to any pool. */
-    gst_query_add_allocation_param (query, GST_ALLOCATOR_CAST (self->allocator), &params);
-    if (need_pool && gst_video_info_from_caps (&info, caps) &&
-        (pool = gst_sobel_pool_new (self->allocator, "proposed", caps, min))) {
-      gst_query_add_allocation_pool (query, pool, info.size, min, 0);
-      gst_object_unref (pool);
-    }
-  }
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  return GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->propose_allocation (trans, decide_query, query);
-}
-
 /* ---- negotiation ---------------------------------------------------------------------------------- */
 
 static GstCaps *
 gst_cuda_sobel_transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  return gst_sobel_caps_transform (direction, caps, filter);
+  return gst_sobel_caps_transform (direction, caps, filter, gst_sobel_cuda_is_allowed (GST_CUDA_SOBEL (trans)));
 }
 
 static GstCaps *
@@ -170,84 +74,6 @@ ring_delay (GstCudaSobel *self)
   return gst_util_uint64_scale (GST_SECOND * self->max_slots, info->fps_d, info->fps_n);
 }
 
-/* Makes the device and the output frames ready for self->config, with as many slots as memory allows. */
-static SobelStatus
-configure_slots (GstCudaSobel *self, GstCaps *outcaps, SobelError *error)
-{
-  SobelStatus status = SOBEL_STATUS_NO_MEMORY;
-  guint slots;
-
-  for (slots = self->max_slots; slots > 0; slots /= 2) {
-    status = sobel_ring_configure (self->ring, &self->config, slots, error);
-    if (status == SOBEL_STATUS_OK) {
-      const gboolean pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
-
-      sobel_error_set (error, SOBEL_STATUS_OK, "%s", "");
-      gst_sobel_allocator_clear_error (self->allocator);
-      self->own_pool = gst_sobel_pool_new (self->allocator, "output", outcaps, pinned ? slots : 0);
-      if (self->own_pool && gst_buffer_pool_set_active (self->own_pool, TRUE) &&
-          gst_sobel_allocator_get_error (self->allocator, error) == SOBEL_STATUS_OK)
-        break;
-      if (error->status == SOBEL_STATUS_OK)
-        sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory for %u output frames", slots);
-      status = SOBEL_STATUS_NO_MEMORY;
-      close_pool (&self->own_pool);
-    }
-    if (status != SOBEL_STATUS_NO_MEMORY)
-      return status;
-    GST_INFO_OBJECT (self, "%u slots do not fit: %s", slots, error->message);
-  }
-  if (slots && slots < self->max_slots)
-    GST_WARNING_OBJECT (self, "memory is short: %u instead of %u frames in flight", slots, self->max_slots);
-  return slots ? SOBEL_STATUS_OK : status;
-}
-
-static void
-set_active_backend (GstCudaSobel *self, GstSobelActiveBackend active)
-{
-  gboolean changed;
-
-  GST_OBJECT_LOCK (self);
-  changed = self->active_backend != active;
-  self->active_backend = active;
-  GST_OBJECT_UNLOCK (self);
-  if (changed)
-    g_object_notify (G_OBJECT (self), "active-backend");
-}
-
-static void
-set_fallback_reason (GstCudaSobel *self, const gchar *reason)
-{
-  GST_OBJECT_LOCK (self);
-  g_free (self->fallback_reason);
-  self->fallback_reason = g_strdup (reason);
-  GST_OBJECT_UNLOCK (self);
-}
-
-/* The whole of the memory ladder: a smaller ring, then the CPU, then an error. */
-static gboolean
-configure_ring (GstCudaSobel *self, GstCaps *outcaps)
-{
-  SobelError error = { SOBEL_STATUS_OK, "" };
-  SobelStatus status = configure_slots (self, outcaps, &error);
-
-  if (status != SOBEL_STATUS_OK && sobel_ring_use_fallback (self->ring) == SOBEL_STATUS_OK) {
-    GST_ELEMENT_WARNING (self, RESOURCE, NO_SPACE_LEFT,
-                         ("The GPU cannot be used for this video; its frames are computed on the CPU."),
-                         ("%s: %s", sobel_status_name (status), error.message));
-    gst_sobel_allocator_set_device (self->allocator, NULL);
-    set_fallback_reason (self, error.message);
-    set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_CPU);
-    status = configure_slots (self, outcaps, &error);
-  }
-  if (status != SOBEL_STATUS_OK) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is not enough memory for this video."),
-                       ("%s: %s", sobel_status_name (status), error.message));
-    return FALSE;
-  }
-  return TRUE;
-}
-
 static gboolean
 gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *in_info, GstCaps *outcaps,
                          GstVideoInfo *out_info)
@@ -258,19 +84,25 @@ gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *
   /* Also reached by a RECONFIGURE from downstream, which no event announces: frames in flight leave under the
    * caps that they were made for. */
   gst_cuda_sobel_stream_drain (self);
-  close_pool (&self->own_pool);
-  close_pool (&self->staging_pool);
+  gst_cuda_sobel_close_pool (&self->own_pool);
+  gst_cuda_sobel_close_pool (&self->staging_pool);
   if (!self->ring)
     return FALSE;
   if (sobel_ring_in_flight (self->ring) > 0) {
     GST_DEBUG_OBJECT (self, "flushing, no new caps now");
     return FALSE;
   }
+  self->cuda.in = gst_sobel_caps_are_cuda (incaps, 0);
+  self->cuda.out = gst_sobel_caps_are_cuda (outcaps, 0);
+  if (self->cuda.out && !gst_sobel_cuda_ensure_context (self)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND, ("There is no CUDA context for video in GPU memory."), (NULL));
+    return FALSE;
+  }
   if (!gst_sobel_config_from_info (&self->config, in_info, out_info, &error)) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("This video cannot be filtered here."), ("%s", error.message));
     return FALSE;
   }
-  if (!configure_ring (self, outcaps))
+  if (!gst_cuda_sobel_configure (self, outcaps))
     return FALSE;
   GST_INFO_OBJECT (self, "%s %dx%d to %s, %u slots", self->config.in->name, self->config.width, self->config.height,
                    self->config.out->name, sobel_ring_n_slots (self->ring));
@@ -321,6 +153,11 @@ gst_cuda_sobel_submit_input_buffer (GstBaseTransform *trans, gboolean is_discont
     gst_cuda_sobel_stream_drain (self);
     /* It may be linked now. */
     g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_NOT_LINKED, GST_FLOW_OK);
+  }
+  flow = gst_sobel_cuda_follow (self, input);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
   }
   flow = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->submit_input_buffer (trans, is_discont, input);
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
@@ -450,6 +287,23 @@ query_latency (GstCudaSobel *self, GstQuery *query)
   return TRUE;
 }
 
+/* The base class answers with the template alone where there is no peer. */
+static gboolean
+query_caps (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *caps = NULL;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->query (trans, direction, query))
+    return FALSE;
+  gst_query_parse_caps_result (query, &caps);
+  if (caps && !gst_sobel_cuda_is_allowed (GST_CUDA_SOBEL (trans))) {
+    caps = gst_sobel_cuda_caps_remove (gst_caps_ref (caps));
+    gst_query_set_caps_result (query, caps);
+    gst_caps_unref (caps);
+  }
+  return TRUE;
+}
+
 static gboolean
 gst_cuda_sobel_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
@@ -459,6 +313,10 @@ gst_cuda_sobel_query (GstBaseTransform *trans, GstPadDirection direction, GstQue
     gst_cuda_sobel_stream_drain (self);
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
     return query_latency (self, query);
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT && gst_sobel_cuda_answer_context (self, query))
+    return TRUE;
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
+    return query_caps (trans, direction, query);
   return GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->query (trans, direction, query);
 }
 
@@ -507,8 +365,12 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   self->max_slots = self->ring_size;
   GST_OBJECT_UNLOCK (self);
 
-  if (!open_devices (self, &options, &devices))
+  if (options.backend != GST_SOBEL_BACKEND_CPU)
+    gst_sobel_cuda_start (self, &options.cuda);
+  if (!open_devices (self, &options, &devices)) {
+    gst_sobel_cuda_stop (self);
     return FALSE;
+  }
   ring_options.device = devices.device;
   ring_options.fallback = devices.fallback;
   ring_options.give_up_ns = give_up_ns;
@@ -516,8 +378,10 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   ring = sobel_ring_new (&ring_options);
   if (!ring) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, (NULL), ("no memory for the frame ring"));
+    gst_sobel_cuda_stop (self);
     return FALSE;
   }
+  gst_sobel_cuda_attach (self, devices.device);
   gst_sobel_allocator_set_device (self->allocator, devices.device->ops->host_alloc ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
   g_atomic_int_set (&self->flow, GST_FLOW_OK);
@@ -527,8 +391,8 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   g_mutex_lock (&self->ring_lock);
   self->ring = ring;
   g_mutex_unlock (&self->ring_lock);
-  set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
-  set_active_backend (self, devices.active);
+  gst_cuda_sobel_set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
+  gst_cuda_sobel_set_active_backend (self, devices.active);
   start_output_task (self);
   return TRUE;
 }
@@ -546,12 +410,13 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
     sobel_ring_set_flushing (ring, true);
     sobel_ring_clear (ring);
   }
-  set_downstream_pool (self, NULL);
-  close_pool (&self->own_pool);
-  close_pool (&self->staging_pool);
+  gst_cuda_sobel_set_downstream_pool (self, NULL);
+  gst_cuda_sobel_close_pool (&self->own_pool);
+  gst_cuda_sobel_close_pool (&self->staging_pool);
   gst_sobel_allocator_set_device (self->allocator, NULL);
   sobel_ring_free (ring);
-  set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_NONE);
+  gst_sobel_cuda_stop (self);
+  gst_cuda_sobel_set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_NONE);
   return TRUE;
 }
 
@@ -568,6 +433,26 @@ src_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean act
     gst_pad_stop_task (pad);
   }
   return self->src_activate_mode (pad, parent, mode, active);
+}
+
+static void
+gst_cuda_sobel_set_context (GstElement *element, GstContext *context)
+{
+  gst_sobel_cuda_set_context (GST_CUDA_SOBEL (element), context);
+  GST_ELEMENT_CLASS (gst_cuda_sobel_parent_class)->set_context (element, context);
+}
+
+static GstStateChangeReturn
+gst_cuda_sobel_change_state (GstElement *element, GstStateChange transition)
+{
+  GstStateChangeReturn result;
+
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY)
+    gst_sobel_cuda_probe (GST_CUDA_SOBEL (element));
+  result = GST_ELEMENT_CLASS (gst_cuda_sobel_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL)
+    gst_sobel_cuda_forget (GST_CUDA_SOBEL (element));
+  return result;
 }
 
 /* ---- object --------------------------------------------------------------------------------------- */
@@ -614,6 +499,7 @@ gst_cuda_sobel_finalize (GObject *object)
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (object);
 
+  gst_clear_object (&self->cuda.context); /* given in READY, and never started */
   gst_clear_object (&self->allocator);
   g_free (self->fallback_reason);
   gst_sobel_stats_clear (&self->stats);
@@ -646,6 +532,8 @@ gst_cuda_sobel_class_init (GstCudaSobelClass *klass)
   object_class->finalize = gst_cuda_sobel_finalize;
   gst_sobel_properties_install (object_class);
 
+  element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_sobel_set_context);
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_cuda_sobel_change_state);
   gst_element_class_set_static_metadata (element_class, "Sobel edge filter (CUDA or CPU)", "Filter/Effect/Video",
                                          "Shows the edges of video frames: alone, painted over the picture, as a mask "
                                          "or by direction; on an NVIDIA GPU where there is one, else on the CPU",

@@ -3,6 +3,7 @@
 #define GST_CUDA_SOBEL_H
 
 #include "gstsobelbackend.h"
+#include "gstsobelcuda.h"
 #include "gstsobelframe.h"
 #include "gstsobelpool.h"
 #include "gstsobelstats.h"
@@ -68,6 +69,8 @@ struct _GstCudaSobel
   gint64 next_warning;            /* us, monotonic clock: no warning about bad buffers before that; object lock */
   GstClockTime reported_delay;    /* what the last LATENCY message was about */
 
+  GstSobelCuda cuda;
+
   gint flow; /* atomic GstFlowReturn: what downstream said last */
   GstPadActivateModeFunction src_activate_mode; /* the base class's */
 
@@ -76,6 +79,27 @@ struct _GstCudaSobel
 
 /* For tests: how long a device may take for a frame, ns, for elements started from now on; 0: as documented. */
 void gst_cuda_sobel_set_give_up (guint64 ns);
+
+/* ---- gstsobelconfigure.c: what new caps need ---- */
+
+/* Makes the ring ready for self->config and output of `outcaps`, with as many slots as memory allows; FALSE after an
+ * element error. The ring is empty. */
+gboolean gst_cuda_sobel_configure (GstCudaSobel *self, GstCaps *outcaps);
+/* The GPU in use is given up for the CPU, for `reason`; the ring has been told. */
+void gst_cuda_sobel_use_cpu (GstCudaSobel *self, const gchar *reason);
+/* Notifies where that is a change. */
+void gst_cuda_sobel_set_active_backend (GstCudaSobel *self, GstSobelActiveBackend active);
+void gst_cuda_sobel_set_fallback_reason (GstCudaSobel *self, const gchar *reason);
+
+/* ---- gstsobelallocation.c: where buffers come from ---- */
+
+/* The element's vfuncs. */
+gboolean gst_cuda_sobel_decide_allocation (GstBaseTransform *trans, GstQuery *query);
+gboolean gst_cuda_sobel_propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query);
+/* Deactivates and clears *pool; NULL is fine. */
+void gst_cuda_sobel_close_pool (GstBufferPool **pool);
+/* Takes `pool`, which may be NULL; the one before is closed. */
+void gst_cuda_sobel_set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool);
 
 /* ---- gstsobelstream.c: frames from one pad to the other ---- */
 

@@ -14,6 +14,12 @@ gst_sobel_backend_set_factory (GstSobelDeviceFactory factory)
 }
 
 SobelStatus
+gst_sobel_backend_open_gpu (const SobelCudaOptions *options, SobelDevice **device, SobelError *error)
+{
+  return cuda_factory (options, device, error);
+}
+
+SobelStatus
 gst_sobel_backend_open (const GstSobelBackendOptions *options, GstSobelDevices *devices, SobelError *error)
 {
   SobelDevice *cuda = NULL, *cpu = NULL;

@@ -30,6 +30,9 @@ typedef struct
  * backend=cpu. */
 SobelStatus gst_sobel_backend_open (const GstSobelBackendOptions *options, GstSobelDevices *devices, SobelError *error);
 
+/* Another GPU device, with nothing to fall back on. */
+SobelStatus gst_sobel_backend_open_gpu (const SobelCudaOptions *options, SobelDevice **device, SobelError *error);
+
 /* For tests: makes the "GPU" instead of sobel_cuda_device_new; NULL puts that back. */
 typedef SobelStatus (*GstSobelDeviceFactory) (const SobelCudaOptions *options, SobelDevice **device, SobelError *error);
 void gst_sobel_backend_set_factory (GstSobelDeviceFactory factory);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstsobelcaps.h"
 
+#include "gstsobelcudacaps.h"
+
 #include <string.h>
 
 #ifdef __unix__
@@ -30,12 +32,50 @@ append_format (GValue *list, const gchar *name)
   gst_value_list_append_and_take_value (list, &value);
 }
 
+/* What is the same in all memories: everything but the formats. */
+static GstStructure *
+common_structure (void)
+{
+  static const gchar *const interlace_modes[] = { "progressive", "interleaved", "mixed", NULL };
+  GstStructure *structure;
+  GValue modes = G_VALUE_INIT;
+  guint i;
+
+  gst_value_list_init (&modes, 3);
+  for (i = 0; interlace_modes[i]; i++)
+    append_format (&modes, interlace_modes[i]);
+  /* No framerate: caps without one are fine, and a field in the template would demand it. */
+  structure = gst_structure_new ("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT, "height", GST_TYPE_INT_RANGE,
+                                 1, G_MAXINT, NULL);
+  gst_structure_take_value (structure, "interlace-mode", &modes);
+  return structure;
+}
+
+static gpointer
+make_cuda_caps (gpointer unused)
+{
+  GstStructure *structure = common_structure ();
+  GstCaps *caps = gst_sobel_cuda_caps_new (structure);
+
+  GST_MINI_OBJECT_FLAG_SET (caps, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+  gst_structure_free (structure);
+  return caps;
+}
+
+/* The template's part of memory:CUDAMemory. (transfer none) */
+static GstCaps *
+cuda_caps (void)
+{
+  static GOnce once = G_ONCE_INIT;
+
+  return g_once (&once, make_cuda_caps, NULL);
+}
+
 GstCaps *
 gst_sobel_caps_template (void)
 {
-  static const gchar *const interlace_modes[] = { "progressive", "interleaved", "mixed", NULL };
-  GValue formats = G_VALUE_INIT, modes = G_VALUE_INIT;
-  GstStructure *structure;
+  GstStructure *structure = common_structure ();
+  GValue formats = G_VALUE_INIT;
   GstCaps *caps;
   const SobelFormat *format;
   guint i;
@@ -47,17 +87,10 @@ gst_sobel_caps_template (void)
     if (is_known (format) && !g_strv_contains (preferred_formats, format->name))
       append_format (&formats, format->name);
 
-  gst_value_list_init (&modes, 3);
-  for (i = 0; interlace_modes[i]; i++)
-    append_format (&modes, interlace_modes[i]);
-
-  /* No framerate: caps without one are fine, and a field in the template would demand it. */
-  structure = gst_structure_new ("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, G_MAXINT, "height", GST_TYPE_INT_RANGE,
-                                 1, G_MAXINT, NULL);
   gst_structure_take_value (structure, "format", &formats);
-  gst_structure_take_value (structure, "interlace-mode", &modes);
   caps = gst_caps_new_empty ();
   gst_caps_append_structure (caps, structure);
+  gst_caps_append (caps, gst_caps_ref (cuda_caps ()));
   return caps;
 }
 
@@ -130,27 +163,54 @@ gray_structure (const GstStructure *structure, GstPadDirection direction)
   return gray;
 }
 
-static gboolean
-is_system_memory (const GstCapsFeatures *features)
+/* Adds `structure` (taken) as memory:CUDAMemory, as far as that can hold it. */
+static GstCaps *
+merge_cuda (GstCaps *caps, GstStructure *structure)
 {
-  return !features || gst_caps_features_is_equal (features, GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+  GstCaps *wish = gst_caps_new_empty (), *real;
+
+  gst_caps_append_structure_full (wish, structure, gst_caps_features_new (GST_SOBEL_CAPS_FEATURE_CUDA, NULL));
+  real = gst_caps_intersect_full (wish, cuda_caps (), GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (wish);
+  return gst_caps_merge (caps, real);
 }
 
 GstCaps *
-gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, GstCaps *filter, gboolean cuda)
 {
-  GstCaps *result = gst_caps_copy (caps);
-  guint i, n = gst_caps_get_size (caps);
+  GstCaps *result;
+  guint i, n;
 
+  caps = gst_caps_ref (caps);
+  if (!cuda)
+    caps = gst_sobel_cuda_caps_remove (caps);
+  result = gst_caps_copy (caps);
+  n = gst_caps_get_size (caps);
+
+  /* The other kind of memory. */
+  for (i = 0; cuda && i < n; i++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, i);
+
+    if (gst_sobel_caps_are_system (caps, i))
+      result = merge_cuda (result, gst_structure_copy (structure));
+    else if (gst_sobel_caps_are_cuda (caps, i))
+      result = gst_caps_merge_structure (result, gst_structure_copy (structure));
+  }
+  /* Gray, which leaves in system memory alone. */
   for (i = 0; i < n; i++) {
-    GstStructure *gray;
+    const gboolean system = gst_sobel_caps_are_system (caps, i);
+    GstStructure *gray = NULL;
 
-    if (!is_system_memory (gst_caps_get_features (caps, i)))
+    if (system || (direction == GST_PAD_SINK && gst_sobel_caps_are_cuda (caps, i)))
+      gray = gray_structure (gst_caps_get_structure (caps, i), direction);
+    if (!gray)
       continue;
-    gray = gray_structure (gst_caps_get_structure (caps, i), direction);
-    if (gray)
+    if (cuda && direction == GST_PAD_SRC)
+      result = merge_cuda (gst_caps_merge_structure (result, gst_structure_copy (gray)), gray);
+    else
       result = gst_caps_merge_structure (result, gray);
   }
+  gst_caps_unref (caps);
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref (result);
@@ -159,32 +219,46 @@ gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, GstCaps *fil
   return result;
 }
 
-/* Whether a structure of `caps` has exactly, or among others, the format `name`. */
+/* Whether a structure of `caps` has exactly, or among others, the format `name`, with these features. */
 static gboolean
-caps_offer_format (GstCaps *caps, const gchar *name)
+caps_offer_format (GstCaps *caps, const gchar *name, const GstCapsFeatures *features)
 {
   GstCaps *wanted = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, name, NULL);
-  gboolean found = FALSE;
-  guint i;
+  gboolean found;
 
-  for (i = 0; i < gst_caps_get_size (caps) && !found; i++)
-    found = gst_structure_can_intersect (gst_caps_get_structure (caps, i), gst_caps_get_structure (wanted, 0));
+  gst_caps_set_features (wanted, 0, gst_caps_features_copy (features));
+  found = gst_caps_can_intersect (caps, wanted);
   gst_caps_unref (wanted);
   return found;
+}
+
+/* `caps` in the other kind of memory. (transfer full) */
+static GstCaps *
+with_other_memory (GstCaps *caps)
+{
+  const gchar *feature =
+      gst_sobel_caps_are_cuda (caps, 0) ? GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY : GST_SOBEL_CAPS_FEATURE_CUDA;
+  GstCaps *other = gst_caps_copy (caps);
+
+  gst_caps_set_features (other, 0, gst_caps_features_new (feature, NULL));
+  return other;
 }
 
 GstCaps *
 gst_sobel_caps_fixate (GstPadDirection direction, GstCaps *caps, GstCaps *othercaps)
 {
   const gchar *name = gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
-  GstCaps *result = NULL;
+  GstCaps *result = NULL, *other;
 
   if (gst_caps_is_empty (othercaps) || !name)
     return gst_caps_fixate (othercaps);
 
-  if (caps_offer_format (othercaps, name)) {
+  other = with_other_memory (caps);
+  if (caps_offer_format (othercaps, name, gst_caps_get_features (caps, 0))) {
     /* The same caps: also those fields that our template would have added. */
     result = gst_caps_copy (caps);
+  } else if (caps_offer_format (othercaps, name, gst_caps_get_features (other, 0))) {
+    result = gst_caps_ref (other);
   } else if (direction == GST_PAD_SINK) {
     GstStructure *gray = gray_structure (gst_caps_get_structure (caps, 0), direction);
 
@@ -193,6 +267,7 @@ gst_sobel_caps_fixate (GstPadDirection direction, GstCaps *caps, GstCaps *otherc
       gst_caps_append_structure (result, gray);
     }
   }
+  gst_caps_unref (other);
   if (result && gst_caps_is_fixed (result)) {
     gst_caps_unref (othercaps);
     return result;
@@ -236,8 +311,8 @@ gst_sobel_config_from_info (SobelConfig *config, const GstVideoInfo *in, const G
   }
   if (memory && bytes > memory) {
     sobel_error_set (error, SOBEL_STATUS_NO_MEMORY,
-                     "a %dx%d %s frame and its result take %" G_GUINT64_FORMAT " bytes, the host has %" G_GUINT64_FORMAT,
-                     in->width, in->height, config->in->name, bytes, memory);
+                     "a %dx%d %s frame and its result take %" G_GUINT64_FORMAT " bytes, the host has "
+                     "%" G_GUINT64_FORMAT, in->width, in->height, config->in->name, bytes, memory);
     return FALSE;
   }
   config->width = in->width;

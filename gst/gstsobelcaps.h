@@ -10,12 +10,14 @@
 
 G_BEGIN_DECLS
 
-/* What both pad templates say: every format of the table that the running GStreamer knows. (transfer full) */
+/* What both pad templates say: every format of the table that the running GStreamer knows, in system memory, and those
+ * that its CUDA memory can hold. (transfer full) */
 GstCaps *gst_sobel_caps_template (void);
 
-/* The element's transform_caps and fixate_caps. Output is the input's own format or, after it, gray of the
- * same depth class; every field but format, colorimetry and chroma-site passes unchanged. */
-GstCaps *gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, GstCaps *filter);
+/* The element's transform_caps and fixate_caps. Output is the input's own format, in the same memory or, after it, in
+ * the other kind; or gray of the same depth class in system memory. Every field but format, colorimetry and
+ * chroma-site passes unchanged. Without `cuda` there is no memory:CUDAMemory on either side. */
+GstCaps *gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, GstCaps *filter, gboolean cuda);
 /* Takes `othercaps`. */
 GstCaps *gst_sobel_caps_fixate (GstPadDirection direction, GstCaps *caps, GstCaps *othercaps);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstsobelframe.h"
 
+#include "gstsobelcudalib.h"
+
 #include <string.h>
 
 /* A GstVideoMeta that contradicts the caps is somebody's mistake that would read past planes: refuse it here, where
@@ -20,7 +22,7 @@ check_meta (const GstVideoMeta *meta, const GstVideoInfo *info)
   return NULL;
 }
 
-/* Maps the `bytes` at `offset` of the buffer; NULL if they are not there. Planes that share a memory share a mapping. */
+/* Maps the `bytes` at `offset` of the buffer; NULL if they are not there. Planes in one memory share a mapping. */
 static guint8 *
 map_range (GstSobelFrameMap *self, gsize offset, gsize bytes, GstMapFlags flags)
 {
@@ -60,29 +62,32 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
                      GstMapFlags flags, gchar **reason)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  const GstSobelCudaMemory *cuda = gst_sobel_cuda_memory_of (buffer);
+  const GstVideoInfo *layout = cuda ? &cuda->info : info; /* without a meta */
   guint i;
 
   memset (self, 0, sizeof *self);
   self->buffer = buffer;
   self->image.format = format;
-  self->image.memory = SOBEL_MEMORY_HOST;
+  self->image.memory = flags & GST_SOBEL_MAP_CUDA ? SOBEL_MEMORY_DEVICE : SOBEL_MEMORY_HOST;
   self->image.width = info->width;
   self->image.height = info->height;
 
   if (meta && (*reason = check_meta (meta, info)))
     return FALSE;
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
-    const gsize offset = meta ? meta->offset[i] : info->offset[i];
-    const gint stride = meta ? meta->stride[i] : info->stride[i];
+    const gsize offset = meta ? meta->offset[i] : layout->offset[i];
+    const gint stride = meta ? meta->stride[i] : layout->stride[i];
     const gsize row_bytes = sobel_image_row_bytes (format, i, info->width);
     gint32 rows = sobel_image_plane_rows (format, i, info->height);
     gsize bytes;
 
     if (stride <= 0 || (rows > 1 && (gsize) stride < row_bytes)) {
-      *reason = g_strdup_printf ("plane %u has a stride of %d bytes, a row takes %" G_GSIZE_FORMAT, i, stride, row_bytes);
+      *reason = g_strdup_printf ("plane %u has a stride of %d bytes, a row takes %" G_GSIZE_FORMAT, i, stride,
+                                 row_bytes);
       goto fail;
     }
-    if (offset == info->offset[i] && stride == info->stride[i])
+    if (!cuda && offset == info->offset[i] && stride == info->stride[i])
       rows = default_rows (info, i, rows);
     bytes = (gsize) stride * (rows - 1) + row_bytes;
     self->image.plane[i].stride = stride;

@@ -22,6 +22,9 @@ typedef struct
  * that agrees with the caps; the visible size is always the caps'. FALSE, with `reason` set to a static
  * string or a reason to be freed, if it cannot be mapped or is too small.
  *
+ * With GST_SOBEL_MAP_CUDA among `flags` the image is DEVICE memory; the buffer must then be one CUDA memory. Without,
+ * CUDA memory is copied to and from system memory by its own library.
+ *
  * Memory of our own is not marked as written by mapping it here. */
 gboolean gst_sobel_frame_map (GstSobelFrameMap *map, const GstVideoInfo *info, const SobelFormat *format,
                               GstBuffer *buffer, GstMapFlags flags, gchar **reason);

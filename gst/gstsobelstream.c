@@ -92,22 +92,25 @@ stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes)
 
 /* ---- output --------------------------------------------------------------------------------------- */
 
+/* `gpu`: the GPU is going to write the result, by itself if it stays in GPU memory. */
 static GstFlowReturn
-acquire_output (GstCudaSobel *self, GstSobelInFlight *f)
+acquire_output (GstCudaSobel *self, GstSobelInFlight *f, gboolean gpu)
 {
   GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
-  /* The CPU can write straight into downstream's memory; a GPU's result goes through pinned memory, and a
-   * buffer of downstream's pool is taken when it is there, not while it is computed. */
-  const gboolean direct = self->downstream_pool && !f->pinned;
+  /* The CPU can write straight into downstream's memory; what a GPU puts into system memory goes through pinned
+   * memory, and a buffer of downstream's pool is taken when it is there, not while it is computed. */
+  const gboolean direct = self->downstream_pool && (self->cuda.out || !f->pinned);
   GstBufferPool *pool = direct ? self->downstream_pool : self->own_pool;
+  GstMapFlags flags = direct || self->cuda.out ? GST_MAP_WRITE : GST_MAP_READ;
   gchar *reason = NULL;
   GstFlowReturn flow;
 
   flow = gst_buffer_pool_acquire_buffer (pool, &f->out, NULL);
   if (flow != GST_FLOW_OK)
     return flow;
-  if (!gst_sobel_frame_map (&f->out_map, &filter->out_info, self->config.out, f->out,
-                            direct ? GST_MAP_WRITE : GST_MAP_READ, &reason)) {
+  if (gpu && self->cuda.out && gst_sobel_cuda_is_ours (self, f->out))
+    flags |= GST_SOBEL_MAP_CUDA;
+  if (!gst_sobel_frame_map (&f->out_map, &filter->out_info, self->config.out, f->out, flags, &reason)) {
     gst_clear_buffer (&f->out);
     gst_cuda_sobel_stream_drop (self, g_strdup_printf ("no place for the result: %s", reason));
     g_free (reason);
@@ -155,9 +158,11 @@ pass_through (GstCudaSobel *self, GstSobelInFlight *f)
 {
   GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
 
-  if (self->config.in != self->config.out)
+  if (self->config.in != self->config.out || self->cuda.in != self->cuda.out)
     return FALSE;
-  if (!self->downstream_video_meta && !gst_sobel_frame_has_default_layout (&f->in_map, &filter->in_info))
+  /* Whoever takes GPU memory knows how that lies. */
+  if (!self->cuda.out && !self->downstream_video_meta &&
+      !gst_sobel_frame_has_default_layout (&f->in_map, &filter->in_info))
     return FALSE;
   gst_sobel_frame_unmap (&f->in_map);
   f->out = f->in;
@@ -185,7 +190,7 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
   job->kernel = params.kernel;
   job->interlaced = is_interlaced (&filter->in_info, f->in);
 
-  flow = acquire_output (self, f);
+  flow = acquire_output (self, f, f->pinned);
   if (flow != GST_FLOW_OK)
     return flow;
   in = f->in;
@@ -196,13 +201,14 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
       planes |= 1u << i;
   for (i = 0; i < self->config.out->n_planes; i++)
     has_neutral |= (out_use[i] & SOBEL_PLANE_NEUTRAL) != 0;
-  if (f->pinned && !(f->in_map.memory && f->in_map.memory->pinned)) {
+  if (f->pinned && f->in_map.image.memory == SOBEL_MEMORY_HOST && !(f->in_map.memory && f->in_map.memory->pinned)) {
     flow = stage_input (self, f, planes);
     if (flow != GST_FLOW_OK)
       return flow;
   }
   job->in = f->in_map.image;
   job->out = f->out_map.image;
+  gst_sobel_cuda_order (job, f->in, f->out);
   if (f->out_map.memory) {
     job->neutral_ready = has_neutral && gst_sobel_memory_is_neutral (f->out_map.memory);
     if (!has_neutral)
@@ -218,7 +224,7 @@ static GstFlowReturn
 copy_through (GstCudaSobel *self, GstSobelInFlight *f)
 {
   guint64 copied;
-  GstFlowReturn flow = acquire_output (self, f);
+  GstFlowReturn flow = acquire_output (self, f, FALSE);
 
   if (flow != GST_FLOW_OK)
     return flow;
@@ -232,15 +238,38 @@ copy_through (GstCudaSobel *self, GstSobelInFlight *f)
   return GST_FLOW_OK;
 }
 
+/* Maps the input for the device in use; FALSE with `flow` set. */
+static gboolean
+map_input (GstCudaSobel *self, GstSobelInFlight *f, gboolean copies, GstFlowReturn *flow)
+{
+  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
+  const gboolean on_gpu = !copies && gst_sobel_cuda_is_ours (self, f->in);
+  const GstMapFlags flags = on_gpu ? GST_MAP_READ | GST_SOBEL_MAP_CUDA : GST_MAP_READ;
+  gchar *reason = NULL;
+
+  if (gst_sobel_frame_map (&f->in_map, &filter->in_info, self->config.in, f->in, flags, &reason))
+    return TRUE;
+  if (self->cuda.in && sobel_ring_is_fallback (self->ring) && gst_sobel_cuda_memory_of (f->in)) {
+    /* Not this buffer's fault: no frame can be had from a GPU that is gone. */
+    gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
+    GST_ELEMENT_ERROR (self, RESOURCE, READ, ("Video frames cannot be read from GPU memory."), ("%s", reason));
+    g_free (reason);
+    *flow = GST_FLOW_ERROR;
+  } else {
+    gst_cuda_sobel_stream_drop (self, reason);
+    *flow = GST_BASE_TRANSFORM_FLOW_DROPPED;
+  }
+  return FALSE;
+}
+
 GstFlowReturn
 gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
 {
-  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
   GstSobelSettings settings;
   GstSobelInFlight *f;
   SobelFrame *frame;
-  gchar *reason = NULL;
   GstFlowReturn flow = GST_FLOW_OK;
+  gboolean passes;
 
   GST_OBJECT_LOCK (self);
   settings = self->settings;
@@ -257,14 +286,12 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
   f->pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
   frame->user = f;
 
-  if (!gst_sobel_frame_map (&f->in_map, &filter->in_info, self->config.in, buffer, GST_MAP_READ, &reason)) {
-    gst_cuda_sobel_stream_drop (self, reason);
-    flow = GST_BASE_TRANSFORM_FLOW_DROPPED;
-  } else if (settings.bypass && self->config.in == self->config.out) {
-    if (!pass_through (self, f))
+  passes = settings.bypass && self->config.in == self->config.out;
+  if (map_input (self, f, passes && !(self->cuda.in && self->cuda.out), &flow)) {
+    if (!passes)
+      flow = prepare_job (self, &settings, frame, f);
+    else if (!pass_through (self, f))
       flow = copy_through (self, f);
-  } else {
-    flow = prepare_job (self, &settings, frame, f);
   }
   if (flow != GST_FLOW_OK) {
     self->discont = TRUE;
@@ -358,7 +385,7 @@ finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
   gst_sobel_frame_unmap (&f->in_map);
   gst_clear_buffer (&f->in);
 
-  if (self->downstream_pool && f->pinned && f->out_map.buffer)
+  if (self->downstream_pool && f->pinned && f->out_map.buffer && !self->cuda.out)
     out = copy_to_downstream_pool (self, f, flow);
   else
     out = g_steal_pointer (&f->out);
@@ -405,6 +432,22 @@ unref_buffer (void *buffer)
   gst_buffer_unref (buffer);
 }
 
+/* A buffer for a frame that the CPU computes instead of the GPU; NULL if there is none. It never waits. */
+static GstBuffer *
+new_output (GstCudaSobel *self)
+{
+  GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
+  GstBuffer *buffer = NULL;
+
+  if (!self->cuda.out)
+    return gst_buffer_new_allocate (NULL, GST_VIDEO_FILTER_CAST (self)->out_info.size, NULL);
+  /* Maybe only our own work went wrong; if all of the GPU is lost, mapping the buffer fails. */
+  if (gst_buffer_pool_acquire_buffer (self->downstream_pool ? self->downstream_pool : self->own_pool, &buffer,
+                                      &params) != GST_FLOW_OK)
+    return NULL;
+  return buffer;
+}
+
 /* The lost GPU may still write into this frame's output and read its input. Both stay as they are until that
  * is over; a frame that is computed again goes on in fresh memory. */
 static SobelStatus
@@ -423,16 +466,17 @@ replace_output (void *user, SobelFrame *frame, SobelDevice *lost, SobelError *er
   gst_sobel_frame_unmap (&f->out_map);
   f->out = NULL;
   if (frame->status == SOBEL_STATUS_OK) {
-    f->out = gst_buffer_new_allocate (NULL, filter->out_info.size, NULL);
+    f->out = new_output (self);
     if (f->out &&
         gst_sobel_frame_map (&f->out_map, &filter->out_info, self->config.out, f->out, GST_MAP_WRITE, &reason)) {
       copy_metadata (self, old, f->out);
       frame->job.out = f->out_map.image;
       frame->job.neutral_ready = false;
     } else {
-      sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory for a frame of %" G_GSIZE_FORMAT " bytes",
-                       filter->out_info.size);
+      sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no %s memory for a frame of %" G_GSIZE_FORMAT " bytes",
+                       self->cuda.out ? "GPU" : "system", filter->out_info.size);
       g_free (reason);
+      gst_clear_buffer (&f->out);
     }
   }
   sobel_device_keep (lost, old, unref_buffer);
