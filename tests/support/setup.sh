@@ -75,10 +75,11 @@ build_in () {
   quietly "$folder/setup.log" meson setup $again "$folder" "$@" ||
     die "the build could not be configured; if $folder/ is of another machine or source folder, remove it"
   if grep -q 'CUDA backend *: *YES' "$folder/setup.log"; then
-    say "$folder/ has the CUDA backend, built by $(sed -n 's/^Program \(.*nvcc\) found: YES (\([^)]*\)).*/\2/p' \
+    say "$folder/ has the CUDA backend, built by $(sed -n 's/^Program nvcc found: YES (\([^) ]*\).*/\1/p' \
       "$folder/setup.log" | head -n 1)"
   else
-    say "$folder/ is without the CUDA backend (no nvcc, or switched off): the CPU computes every frame"
+    say "$folder/ will compute every frame on the CPU. $(sed -n 's/^Message: \(Building without CUDA\)/\1/p' \
+      "$folder/setup.log")"
   fi
   say "Compiling $folder/"
   ninja -C "$folder" || die "the build failed"
