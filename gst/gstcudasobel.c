@@ -134,10 +134,13 @@ static void
 gst_cuda_sobel_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
-  const GstClockTime time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  GstClockTime time = GST_CLOCK_TIME_NONE;
 
   self->arrival = (GstClockTime) g_get_monotonic_time () * 1000;
   gst_sobel_stats_add (&self->stats, &self->stats.frames_in, 1);
+  /* A raw file's segment counts bytes. */
+  if (trans->segment.format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT_CAST (self), time);
 }
@@ -415,6 +418,8 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   gst_cuda_sobel_close_pool (&self->staging_pool);
   gst_sobel_allocator_set_device (self->allocator, NULL);
   sobel_ring_free (ring);
+  /* A GPU given up earlier may have come to rest since. */
+  sobel_device_reap ();
   gst_sobel_cuda_stop (self);
   gst_cuda_sobel_set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_NONE);
   return TRUE;
