@@ -299,11 +299,13 @@ query_caps (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
   if (!GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->query (trans, direction, query))
     return FALSE;
   gst_query_parse_caps_result (query, &caps);
-  if (caps && !gst_sobel_cuda_is_allowed (GST_CUDA_SOBEL (trans))) {
-    caps = gst_sobel_cuda_caps_remove (gst_caps_ref (caps));
-    gst_query_set_caps_result (query, caps);
-    gst_caps_unref (caps);
-  }
+  if (!caps)
+    return TRUE;
+  caps = gst_sobel_caps_relax (gst_caps_ref (caps));
+  if (!gst_sobel_cuda_is_allowed (GST_CUDA_SOBEL (trans)))
+    caps = gst_sobel_cuda_caps_remove (caps);
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
   return TRUE;
 }
 

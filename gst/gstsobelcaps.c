@@ -9,12 +9,15 @@
 #include <unistd.h>
 #endif
 
-/* Colorimetry of gray made from another format: full range, and neither matrix, transfer nor primaries. */
+/* Colorimetry of gray made from another format: full range, the rest as GStreamer has it by default. */
 #define GRAY_COLORIMETRY "1:4:0:0"
 
 /* First choices where both neighbours can do everything: what cameras, decoders and screens use. */
 static const gchar *const preferred_formats[] = { "I420", "NV12", "GRAY8", "RGB",  "RGBx", "BGRx",
                                                   "RGBA", "BGRA", "YUY2",  "Y444", NULL };
+
+/* What a frame can be; `fields` and `alternate` have one field a buffer. */
+static const gchar *const interlace_modes[] = { "progressive", "interleaved", "mixed", NULL };
 
 static gboolean
 is_known (const SobelFormat *format)
@@ -36,7 +39,6 @@ append_format (GValue *list, const gchar *name)
 static GstStructure *
 common_structure (void)
 {
-  static const gchar *const interlace_modes[] = { "progressive", "interleaved", "mixed", NULL };
   GstStructure *structure;
   GValue modes = G_VALUE_INIT;
   guint i;
@@ -274,6 +276,23 @@ gst_sobel_caps_fixate (GstPadDirection direction, GstCaps *caps, GstCaps *otherc
   }
   gst_clear_caps (&result);
   return gst_caps_fixate (othercaps);
+}
+
+GstCaps *
+gst_sobel_caps_relax (GstCaps *caps)
+{
+  guint i;
+
+  caps = gst_caps_make_writable (caps);
+  for (i = 0; i < gst_caps_get_size (caps); i++) {
+    GstStructure *structure = gst_caps_get_structure (caps, i);
+    const GValue *modes = gst_structure_get_value (structure, "interlace-mode");
+
+    if (modes && GST_VALUE_HOLDS_LIST (modes) &&
+        gst_value_list_get_size (modes) == G_N_ELEMENTS (interlace_modes) - 1)
+      gst_structure_remove_field (structure, "interlace-mode");
+  }
+  return caps;
 }
 
 const SobelFormat *

@@ -21,6 +21,10 @@ GstCaps *gst_sobel_caps_transform (GstPadDirection direction, GstCaps *caps, Gst
 /* Takes `othercaps`. */
 GstCaps *gst_sobel_caps_fixate (GstPadDirection direction, GstCaps *caps, GstCaps *othercaps);
 
+/* Takes the template's interlace-mode out of `caps` where nobody has narrowed it: caps need not name one, and a
+ * capsfilter after a raw file would otherwise be left with a choice. */
+GstCaps *gst_sobel_caps_relax (GstCaps *caps);
+
 /* The format table's row, or NULL. */
 const SobelFormat *gst_sobel_format_of (const GstVideoInfo *info);
 
