@@ -84,14 +84,15 @@ gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *
   /* Also reached by a RECONFIGURE from downstream, which no event announces: frames in flight leave under the
    * caps that they were made for. */
   gst_cuda_sobel_stream_drain (self);
-  gst_cuda_sobel_close_pool (&self->own_pool);
-  gst_cuda_sobel_close_pool (&self->staging_pool);
   if (!self->ring)
     return FALSE;
   if (sobel_ring_in_flight (self->ring) > 0) {
     GST_DEBUG_OBJECT (self, "flushing, no new caps now");
     return FALSE;
   }
+  self->configured = FALSE;
+  gst_cuda_sobel_close_pool (&self->own_pool);
+  gst_cuda_sobel_close_pool (&self->staging_pool);
   self->cuda.in = gst_sobel_caps_are_cuda (incaps, 0);
   self->cuda.out = gst_sobel_caps_are_cuda (outcaps, 0);
   if (self->cuda.out && !gst_sobel_cuda_ensure_context (self)) {
@@ -104,6 +105,7 @@ gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *
   }
   if (!gst_cuda_sobel_configure (self, outcaps))
     return FALSE;
+  self->configured = TRUE;
   GST_INFO_OBJECT (self, "%s %dx%d to %s, %u slots", self->config.in->name, self->config.width, self->config.height,
                    self->config.out->name, sobel_ring_n_slots (self->ring));
   return TRUE;
@@ -114,7 +116,17 @@ gst_cuda_sobel_set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outc
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
   GstClockTime delay;
+  GstVideoInfo info;
 
+  if (!gst_video_info_from_caps (&info, incaps) || !gst_video_info_from_caps (&info, outcaps)) {
+    gint width = 0, height = 0;
+
+    gst_structure_get (gst_caps_get_structure (incaps, 0), "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height,
+                       NULL);
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("Video of %dx%d pixels cannot be handled.", width, height),
+                       ("no frame can be described by %" GST_PTR_FORMAT, incaps));
+    return FALSE;
+  }
   if (!GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->set_caps (trans, incaps, outcaps))
     return FALSE;
   /* The video filter class takes the lack of a transform_frame for working in place. */
@@ -391,6 +403,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   gst_sobel_stats_reset (&self->stats);
   g_atomic_int_set (&self->flow, GST_FLOW_OK);
   self->discont = self->output_discont = FALSE;
+  self->configured = FALSE;
   self->next_warning = 0;
   self->reported_delay = GST_CLOCK_TIME_NONE;
   g_mutex_lock (&self->ring_lock);

@@ -59,6 +59,7 @@ struct _GstCudaSobel
 
   /* Of the streaming thread; the output task sees them change only while the ring is drained. */
   SobelConfig config;
+  gboolean configured;            /* the ring, `config` and the pools are those of the pads' caps */
   GstBufferPool *own_pool;        /* of output frames; active */
   GstBufferPool *downstream_pool; /* active, or NULL; changed under the object lock */
   GstBufferPool *staging_pool;    /* for input that lies elsewhere; active, or NULL until needed */

@@ -36,27 +36,48 @@ gst_cuda_sobel_set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool)
   gst_cuda_sobel_close_pool (&old);
 }
 
+/* The base class would do the same, but end the stream with an error where it fails. */
+static gboolean
+configure_offer (GstBufferPool *pool, GstQuery *query, guint size, guint min, guint max)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstAllocator *allocator = NULL;
+  GstAllocationParams params;
+  GstCaps *caps;
+
+  gst_allocation_params_init (&params);
+  gst_query_parse_allocation (query, &caps, NULL);
+  if (gst_query_get_n_allocation_params (query) > 0)
+    gst_query_parse_nth_allocation_param (query, 0, &allocator, &params);
+  gst_buffer_pool_config_set_params (config, caps, size, min, max);
+  gst_buffer_pool_config_set_allocator (config, allocator, &params);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_clear_object (&allocator);
+  if (gst_buffer_pool_set_config (pool, config))
+    return TRUE;
+  /* It may have made of that something else that will do. */
+  config = gst_buffer_pool_get_config (pool);
+  if (gst_buffer_pool_config_validate_params (config, caps, size, min, max))
+    return gst_buffer_pool_set_config (pool, config);
+  gst_structure_free (config);
+  return FALSE;
+}
+
 /* Downstream's pool, taken from an answered ALLOCATION query and active; NULL if there is none of use. */
 static GstBufferPool *
 adopt_downstream_pool (GstCudaSobel *self, GstQuery *query)
 {
-  GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
-  GstBufferPool *offered = NULL, *pool = NULL;
-  guint size = 0;
+  GstBufferPool *pool = NULL;
+  guint size = 0, min = 0, max = 0;
 
   if (gst_query_get_n_allocation_pools (query) == 0)
     return NULL;
-  gst_query_parse_nth_allocation_pool (query, 0, &offered, &size, NULL, NULL);
-  if (!offered)
-    return NULL;
-  if (video_filter_class ()->decide_allocation (trans, query))
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, NULL, NULL);
-  /* The base class answers a pool that it cannot configure with a plain one, which would only cost a copy. */
-  if (pool != offered || !gst_buffer_pool_set_active (pool, TRUE)) {
-    GST_INFO_OBJECT (self, "downstream's pool %" GST_PTR_FORMAT " is of no use here", offered);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  size = MAX (size, (guint) GST_VIDEO_FILTER_CAST (self)->out_info.size);
+  if (pool && (!configure_offer (pool, query, size, min, max) || !gst_buffer_pool_set_active (pool, TRUE))) {
+    GST_INFO_OBJECT (self, "downstream's pool %" GST_PTR_FORMAT " is of no use here", pool);
     gst_clear_object (&pool);
   }
-  gst_object_unref (offered);
   return pool;
 }
 
@@ -79,12 +100,28 @@ decide_cuda_pool (GstCudaSobel *self, GstQuery *query)
   return pool != NULL;
 }
 
+/* The base class sees nothing to do in caps that both pads have already, but others may have been tried and refused
+ * since they were set. */
+static gboolean
+configure_again (GstBaseTransform *trans)
+{
+  GstCaps *incaps = gst_pad_get_current_caps (trans->sinkpad), *outcaps = gst_pad_get_current_caps (trans->srcpad);
+  const gboolean done =
+      incaps && outcaps && GST_BASE_TRANSFORM_GET_CLASS (trans)->set_caps (trans, incaps, outcaps);
+
+  gst_clear_caps (&incaps);
+  gst_clear_caps (&outcaps);
+  return done;
+}
+
 gboolean
 gst_cuda_sobel_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
 
   gst_cuda_sobel_stream_drain (self);
+  if (!self->configured && !configure_again (trans))
+    return FALSE;
   self->downstream_video_meta = gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
   /* First let go of the old one: it may be offered again, and an active pool takes no configuration. */
   gst_cuda_sobel_set_downstream_pool (self, NULL);

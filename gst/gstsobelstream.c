@@ -196,8 +196,9 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
   in = f->in;
   copy_metadata (self, in, f->out);
 
+  /* What is only copied (alpha) shows in the output, and there are such planes only where formats are the same. */
   for (i = 0; i < self->config.in->n_planes; i++)
-    if (in_use[i] & (SOBEL_PLANE_READ | SOBEL_PLANE_COPY))
+    if ((in_use[i] & SOBEL_PLANE_READ) || (out_use[i] & SOBEL_PLANE_COPY))
       planes |= 1u << i;
   for (i = 0; i < self->config.out->n_planes; i++)
     has_neutral |= (out_use[i] & SOBEL_PLANE_NEUTRAL) != 0;
