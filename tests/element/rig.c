@@ -182,7 +182,8 @@ rig_start (Rig *rig, const char *caps)
   if (gst_element_set_state (rig->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_SUCCESS)
     return FALSE;
   gst_pad_push_event (rig->src, gst_event_new_stream_start ("test"));
-  return !caps || (rig_caps (rig, caps) && rig_segment (rig));
+  rig->has_segment = FALSE;
+  return !caps || rig_caps (rig, caps);
 }
 
 void
@@ -241,6 +242,8 @@ rig_caps (Rig *rig, const char *text)
   gst_clear_caps (&current);
   gst_caps_unref (caps);
   gst_object_unref (sink);
+  if (!rig->has_segment)
+    rig_segment (rig);
   return accepted;
 }
 
@@ -250,6 +253,7 @@ rig_segment (Rig *rig)
   GstSegment segment;
 
   gst_segment_init (&segment, GST_FORMAT_TIME);
+  rig->has_segment = TRUE;
   return rig_event (rig, gst_event_new_segment (&segment));
 }
 

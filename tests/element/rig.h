@@ -26,7 +26,8 @@ struct Rig
   GstElement *element;
   GstPad *src, *sink; /* the test's own: linked to the element's sink and source pad */
   GstBus *bus;
-  GstVideoInfo info; /* of the caps of the last rig_caps() */
+  GstVideoInfo info;    /* of the caps of the last rig_caps() */
+  gboolean has_segment; /* sent since rig_start() */
 
   /* What downstream answers; set while nothing flows. */
   GstBufferPool *pool; /* offered in ALLOCATION queries; may be NULL */
@@ -59,9 +60,10 @@ void rig_free (Rig *rig);
 
 void rig_set (Rig *rig, const char *properties);
 
-/* To PLAYING, then stream-start, caps and a time segment (the latter two not where `caps` is NULL). FALSE, without a
+/* To PLAYING, then stream-start, caps and a time segment (the latter two not yet where `caps` is NULL). FALSE, without a
  * complaint, if any of it is refused. */
 gboolean rig_start (Rig *rig, const char *caps);
+/* Followed by a segment where there was none yet. */
 gboolean rig_caps (Rig *rig, const char *caps);
 gboolean rig_segment (Rig *rig);
 gboolean rig_event (Rig *rig, GstEvent *event); /* takes it */

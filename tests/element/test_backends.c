@@ -278,7 +278,8 @@ no_room_at_all (void)
       check_works (rig);
     }
     messages = rig_messages (rig, trial[i].works ? GST_MESSAGE_WARNING : GST_MESSAGE_ERROR, &text);
-    T_CHECK (messages == 1, "%u messages: %s", messages, text);
+    /* The caps are refused twice: a sticky event comes again with the first thing that follows. */
+    T_CHECK (messages == 1 || (messages == 2 && !trial[i].works), "%u messages: %s", messages, text);
     T_CHECK (strstr (text, G_STRINGIFY (4608)), "the bytes are not named: %s", text);
     g_free (text);
     rig_free (rig);

@@ -81,8 +81,6 @@ latency_messages (void)
     guint messages;
 
     T_CHECK (rig_caps (rig, step[i].caps), "refused");
-    if (i == 0)
-      rig_segment (rig);
     rig_push_pictures (rig, 0, 2);
     messages = rig_messages (rig, GST_MESSAGE_LATENCY, NULL);
     T_CHECK (messages == step[i].messages, "%u messages at step %u", messages, i);

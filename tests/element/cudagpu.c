@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cudagpu.h"
+
+#include "cpudevice.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  SobelDevice base;
+  SobelDevice *cpu;
+  SobelCudaOptions options;
+  gpointer context;
+  gint ordinal;
+  gboolean lost;
+} Device;
+
+static CudaGpu gpu;
+static GMutex lock;
+
+/* ---- the driver ----------------------------------------------------------------------------------- */
+
+static gpointer
+driver_symbol (const char *name)
+{
+  static void *handle = NULL;
+
+  if (!handle)
+    handle = dlopen ("libcuda.so.1", RTLD_LAZY);
+  return handle ? dlsym (handle, name) : NULL;
+}
+
+FakeDriver *
+fake_driver (void)
+{
+  FakeDriver *(*state) (void) = (FakeDriver * (*) (void)) driver_symbol ("fake_driver_state");
+
+  return state ? state () : NULL;
+}
+
+void *
+fake_driver_host (void *device_address)
+{
+  void *(*translate) (void *) = (void *(*) (void *) ) driver_symbol ("fake_driver_translate");
+
+  return translate ? translate (device_address) : NULL;
+}
+
+gboolean
+cuda_gpu_available (void)
+{
+  return fake_driver () && gst_sobel_cuda_lib () && gst_sobel_cuda_usable (TRUE);
+}
+
+static int
+driver_context (const char *name, gpointer argument)
+{
+  int (*function) (gpointer) = (int (*) (gpointer)) driver_symbol (name);
+
+  return function ? function (argument) : -1;
+}
+
+/* ---- the device ----------------------------------------------------------------------------------- */
+
+static SobelStatus
+device_configure (SobelDevice *base, const SobelConfig *config, unsigned n_slots, SobelError *error)
+{
+  SobelDevice *cpu = ((Device *) base)->cpu;
+
+  return cpu->ops->configure (cpu, config, n_slots, error);
+}
+
+static void
+block_free (SobelHostBlock *block)
+{
+  free (block->data);
+  free (block);
+}
+
+static SobelStatus
+device_host_alloc (SobelDevice *base, size_t size, SobelHostBlock **block, SobelError *error)
+{
+  *block = calloc (1, sizeof **block);
+  if (posix_memalign (&(*block)->data, 4096, size))
+    return sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory");
+  (*block)->size = size;
+  (*block)->free = block_free;
+  return SOBEL_STATUS_OK;
+}
+
+/* Host addresses instead of the device's. */
+static void
+translate (SobelImage *image)
+{
+  guint i;
+
+  if (image->memory != SOBEL_MEMORY_DEVICE)
+    return;
+  image->memory = SOBEL_MEMORY_HOST;
+  for (i = 0; i < image->format->n_planes; i++) {
+    image->plane[i].data = fake_driver_host (image->plane[i].data);
+    T_CHECK (image->plane[i].data != NULL, "plane %u is not in device memory", i);
+  }
+}
+
+static SobelStatus
+device_submit (SobelDevice *base, unsigned slot, const SobelJob *job, SobelError *error)
+{
+  Device *device = (Device *) base;
+  SobelJob here = *job;
+  SobelStatus status;
+
+  g_mutex_lock (&lock);
+  gpu.frames++;
+  gpu.device_in += job->in.memory == SOBEL_MEMORY_DEVICE;
+  gpu.device_out += job->out.memory == SOBEL_MEMORY_DEVICE;
+  gpu.queued += job->queued;
+  gpu.in_stream = job->in_stream;
+  gpu.out_stream = job->out_stream;
+  gpu.neutral_ready |= job->out.memory == SOBEL_MEMORY_DEVICE && job->neutral_ready;
+  if (gpu.lose_at > 0 && --gpu.lose_at == 0)
+    device->lost = TRUE;
+  g_mutex_unlock (&lock);
+  if (device->lost)
+    return sobel_error_set (error, SOBEL_STATUS_DEVICE_LOST, "the test lost the GPU");
+  /* The context that the memory is mapped in is current, or the driver would complain. */
+  T_CHECK (driver_context ("cuCtxPushCurrent_v2", device->context) == 0, "the device's context is dead");
+  translate (&here.in);
+  translate (&here.out);
+  status = device->cpu->ops->submit (device->cpu, slot, &here, error);
+  driver_context ("cuCtxPopCurrent_v2", NULL);
+  return status;
+}
+
+static SobelStatus
+device_wait (SobelDevice *base, unsigned slot, uint64_t timeout_ns, SobelError *error)
+{
+  SobelDevice *cpu = ((Device *) base)->cpu;
+
+  return cpu->ops->wait (cpu, slot, timeout_ns, error);
+}
+
+static void
+device_timing (SobelDevice *base, unsigned slot, SobelTiming *timing)
+{
+  SobelDevice *cpu = ((Device *) base)->cpu;
+
+  cpu->ops->timing (cpu, slot, timing);
+}
+
+static void
+device_info (SobelDevice *base, SobelDeviceInfo *info)
+{
+  Device *device = (Device *) base;
+
+  memset (info, 0, sizeof *info);
+  g_strlcpy (info->name, "fake GPU", sizeof info->name);
+  info->kernel = "fused";
+  info->context = device->context;
+  info->ordinal = device->ordinal;
+}
+
+static bool
+device_destroy (SobelDevice *base)
+{
+  Device *device = (Device *) base;
+  int (*release) (int) = (int (*) (int)) driver_symbol ("cuDevicePrimaryCtxRelease_v2");
+
+  sobel_device_destroy (&device->cpu);
+  if (!device->options.context)
+    release (device->ordinal);
+  if (device->options.context_owner)
+    device->options.context_unref (device->options.context_owner);
+  g_free (device);
+  g_mutex_lock (&lock);
+  gpu.alive--;
+  g_mutex_unlock (&lock);
+  return true;
+}
+
+static SobelStatus
+make_device (const SobelCudaOptions *options, SobelDevice **out, SobelError *error)
+{
+  static const SobelDeviceOps ops = { .kind = "cuda",
+                                      .configure = device_configure,
+                                      .host_alloc = device_host_alloc,
+                                      .submit = device_submit,
+                                      .wait = device_wait,
+                                      .timing = device_timing,
+                                      .info = device_info,
+                                      .destroy = device_destroy };
+  int (*retain) (gpointer *, int) = (int (*) (gpointer *, int)) driver_symbol ("cuDevicePrimaryCtxRetain");
+  Device *device = g_new0 (Device, 1);
+
+  device->base.ops = &ops;
+  device->options = *options;
+  device->ordinal = MAX (options->device_id, 0);
+  device->context = options->context;
+  if (options->context_owner)
+    device->options.context_owner = options->context_ref (options->context_owner);
+  if (!device->context)
+    retain (&device->context, device->ordinal);
+  sobel_cpu_device_new (1, &device->cpu, error);
+  g_mutex_lock (&lock);
+  gpu.made++;
+  gpu.alive++;
+  gpu.options = *options;
+  g_mutex_unlock (&lock);
+  *out = &device->base;
+  return SOBEL_STATUS_OK;
+}
+
+CudaGpu *
+cuda_gpu_use (void)
+{
+  FakeDriver *driver = fake_driver ();
+
+  memset (&gpu, 0, sizeof gpu);
+  driver->contexts_made = 0;
+  driver->copies_up = driver->copies_down = driver->copies_across = 0;
+  gst_sobel_backend_set_factory (make_device);
+  return &gpu;
+}
+
+void
+cuda_gpu_check (void)
+{
+  FakeDriver *driver = fake_driver ();
+
+  gst_sobel_backend_set_factory (NULL);
+  driver->fails = false;
+  T_CHECK (gpu.alive == 0, "%u devices live on", gpu.alive);
+  T_CHECK (driver->misuse == 0, "the driver was misused %u times", driver->misuse);
+  T_CHECK (driver->contexts == 0, "%u contexts live on", driver->contexts);
+  T_CHECK (driver->allocations == 0, "%u pieces of device memory live on", driver->allocations);
+  T_CHECK (driver->host_allocations == 0, "%u pieces of pinned memory live on", driver->host_allocations);
+  T_CHECK (driver->streams == 0, "%u streams live on", driver->streams);
+  driver->misuse = 0;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------------- */
+
+GstObject *
+cuda_context_new (guint device)
+{
+  GstObject *context = gst_sobel_cuda_lib ()->context_new (device);
+
+  T_CHECK (context != NULL, "no context");
+  return context;
+}
+
+GstBufferPool *
+cuda_pool_new (GstObject *context, const char *caps_text, guint min, guint max, GstMiniObject *stream)
+{
+  const GstSobelCudaLib *lib = gst_sobel_cuda_lib ();
+  GstBufferPool *pool = lib->pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstCaps *caps = gst_caps_from_string (caps_text);
+  GstVideoInfo info;
+
+  gst_video_info_from_caps (&info, caps);
+  gst_buffer_pool_config_set_params (config, caps, info.size, min, max);
+  gst_caps_unref (caps);
+  if (stream && lib->has_streams)
+    lib->pool_config_set_stream (config, stream);
+  T_CHECK (gst_buffer_pool_set_config (pool, config), "the pool refuses %s", caps_text);
+  return pool;
+}
+
+GstBuffer *
+cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
+{
+  GstBuffer *plain = rig_picture_of (info, n), *buffer = NULL;
+  GstVideoFrame from, to;
+
+  if (!gst_buffer_pool_is_active (pool))
+    gst_buffer_pool_set_active (pool, TRUE);
+  if (!T_CHECK (gst_buffer_pool_acquire_buffer (pool, &buffer, NULL) == GST_FLOW_OK, "no buffer")) {
+    gst_buffer_unref (plain);
+    return NULL;
+  }
+  gst_video_frame_map (&from, info, plain, GST_MAP_READ);
+  T_CHECK (gst_video_frame_map (&to, info, buffer, GST_MAP_WRITE), "cannot be mapped");
+  gst_video_frame_copy (&to, &from);
+  gst_video_frame_unmap (&to);
+  gst_video_frame_unmap (&from);
+  gst_buffer_copy_into (buffer, plain, GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_FLAGS, 0, -1);
+  gst_buffer_unref (plain);
+  return buffer;
+}
+
+gboolean
+cuda_buffer_is_in (GstBuffer *buffer, GstObject *context)
+{
+  const GstSobelCudaLib *lib = gst_sobel_cuda_lib ();
+  GstSobelCudaMemory *memory = buffer ? gst_sobel_cuda_memory_of (buffer) : NULL;
+
+  return memory && lib->context_get_handle (memory->context) == lib->context_get_handle (context);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SOBEL_ELEMENT_CUDA_GPU_H
+#define SOBEL_ELEMENT_CUDA_GPU_H
+
+/* A "GPU" of the tests for the fake driver (fakedriver.h): it computes on the CPU, but takes images in the fake
+ * driver's device memory, and sees that they belong to its context. And CUDA buffers to feed the element with. */
+
+#include "fakedriver.h"
+#include "rig.h"
+
+#include "gstsobelcudalib.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  guint made, alive;       /* devices */
+  SobelCudaOptions options; /* of the last one */
+  guint frames, device_in, device_out, queued;
+  gpointer in_stream, out_stream; /* of the last frame */
+  gboolean neutral_ready;         /* of any frame with output in device memory */
+  guint lose_at;                  /* the n-th submit from now on fails, and so do all after it; 0: none */
+} CudaGpu;
+
+/* Whether there is all it takes. */
+gboolean cuda_gpu_available (void);
+
+/* From the next start of an element on; counters at 0. */
+CudaGpu *cuda_gpu_use (void);
+/* Nothing of the element lives on in the driver, and the driver's rules were kept. */
+void cuda_gpu_check (void);
+
+/* ---- buffers ---- */
+
+/* (transfer full) */
+GstObject *cuda_context_new (guint device);
+/* Of pictures of `caps`; active. `stream` may be NULL. (transfer full) */
+GstBufferPool *cuda_pool_new (GstObject *context, const char *caps, guint min, guint max, GstMiniObject *stream);
+/* Picture number `n` of rig_picture_of(), in memory of `pool`. (transfer full) */
+GstBuffer *cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n);
+gboolean cuda_buffer_is_in (GstBuffer *buffer, GstObject *context);
+
+G_END_DECLS
+#endif
