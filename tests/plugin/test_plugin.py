@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The built plugin as users meet it: through gst-inspect-1.0 and gst-launch-1.0, in an environment of its own.
 
-usage: test_plugin.py PLUGIN BUILD_ROOT MESON
+usage: test_plugin.py PLUGIN BUILD_ROOT MESON [STUBCUDA]
+STUBCUDA, a build of stubcuda.c, is there where the plugin has the CUDA backend.
 """
 
 import os
@@ -14,7 +15,8 @@ import sys
 import tempfile
 import unittest
 
-PLUGIN, BUILD_ROOT, MESON = sys.argv[1:4]
+PLUGIN, BUILD_ROOT, MESON = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
+STUBCUDA = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
 HAVE_DRIVER = subprocess.run(['sh', '-c', 'ldconfig -p | grep -q libcuda.so.1'], check=False).returncode == 0
 PLAY = ['videotestsrc', 'num-buffers=5', '!', 'video/x-raw,format=I420,width=64,height=48', '!', 'cudasobel', '!',
         'fakesink']
@@ -81,6 +83,36 @@ class PluginTest(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertRegex(result.stderr, r'ERROR: from element .*cudasobel0')
         self.assertRegex(result.stderr, r'(?i)driver|gpu|built without')
+
+    @unittest.skipUnless(STUBCUDA, 'built without CUDA')
+    def test_each_kind_of_broken_driver(self):
+        drivers = self.work / 'drivers'
+        drivers.mkdir()
+        (drivers / 'libcuda.so.1').symlink_to(STUBCUDA)
+        self.run_tool('gst-inspect-1.0', 'fakesink')
+        for reason, env in [(r'no NVIDIA GPU', {'STUB_CUDA_INIT': '100'}),
+                            (r'cudaErrorInitializationError', {'STUB_CUDA_INIT': '3'}),
+                            (r'cudaErrorStubLibrary', {'STUB_CUDA_INIT': '34'}),
+                            (r'cudaErrorSystemDriverMismatch', {'STUB_CUDA_INIT': '803'}),
+                            (r'cudaErrorUnknown', {'STUB_CUDA_INIT': '999'}),
+                            (r'cudaErrorNotSupported', {'STUB_CUDA_INIT': '0'}),
+                            (r'driver is too old.*11\.0', {'STUB_CUDA_VERSION': '11000'})]:
+            env = {**env, 'LD_LIBRARY_PATH': str(drivers), 'GST_DEBUG_NO_COLOR': '1'}
+            result = self.run_tool('gst-launch-1.0', '-q', *PLAY, **env, GST_DEBUG='cudasobel:4')
+            self.assertRegex(result.stderr, 'INFO.*on the CPU.*' + reason)
+            result = self.run_tool('gst-launch-1.0', '-q', *PLAY, **env)
+            self.assertEqual(result.stdout + result.stderr, '', reason)
+            result = self.run_tool('gst-launch-1.0', *with_property('backend=cuda'), **env, expect=None)
+            self.assertGreater(result.returncode, 0, reason)  # and no signal
+            self.assertRegex(result.stderr, reason)
+
+    @unittest.skipUnless(STUBCUDA, 'built without CUDA')
+    def test_a_driver_without_symbols(self):
+        drivers = self.work / 'drivers'
+        drivers.mkdir()
+        (drivers / 'libcuda.so.1').symlink_to(PLUGIN)
+        result = self.run_tool('gst-launch-1.0', '-q', *PLAY, LD_LIBRARY_PATH=str(drivers))
+        self.assertEqual(result.stdout + result.stderr, '')
 
     def test_verbose_run_tells_the_backend(self):
         result = self.run_tool('gst-launch-1.0', '-v', *PLAY)
