@@ -201,7 +201,7 @@ gst_sobel_cuda_attach (GstCudaSobel *self, SobelDevice *device)
     gst_clear_object (&context);
   if (!context) {
     /* The GPU's primary context: all who need one in this process may share it. */
-    context = lib->context_new_wrapped (info.context, info.ordinal);
+    context = gst_sobel_cuda_wrap_primary (info.context, info.ordinal);
     if (!context) {
       GST_WARNING_OBJECT (self, "the context of GPU %d cannot be shared", info.ordinal);
       return;

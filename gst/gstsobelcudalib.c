@@ -139,6 +139,49 @@ gst_sobel_cuda_memory_of (GstBuffer *buffer)
   return lib->is_memory (memory) ? (GstSobelCudaMemory *) memory : NULL;
 }
 
+/* What of the driver the library does not pass on; int is CUresult and CUdevice. */
+typedef gint (*PrimaryRetain) (gpointer *handle, gint device);
+typedef gint (*PrimaryRelease) (gint device);
+
+static gpointer
+driver_symbol (const gchar *name)
+{
+  /* The library has loaded it already. */
+  static void *driver = NULL;
+
+  if (!driver)
+    driver = dlopen ("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+  return driver ? dlsym (driver, name) : NULL;
+}
+
+static void
+release_primary (gpointer device_and_1)
+{
+  PrimaryRelease release = (PrimaryRelease) driver_symbol ("cuDevicePrimaryCtxRelease_v2");
+
+  if (release)
+    release (GPOINTER_TO_INT (device_and_1) - 1);
+}
+
+GstObject *
+gst_sobel_cuda_wrap_primary (gpointer handle, gint device)
+{
+  PrimaryRetain retain = (PrimaryRetain) driver_symbol ("cuDevicePrimaryCtxRetain");
+  gpointer primary = NULL;
+  GstObject *context = NULL;
+
+  if (!retain || retain (&primary, device) != 0)
+    return NULL;
+  if (primary == handle)
+    context = gst_sobel_cuda_lib ()->context_new_wrapped (handle, device);
+  /* The object does not own the context; this keeps it alive. */
+  if (context)
+    g_object_set_data_full (G_OBJECT (context), "cudasobel-primary", GINT_TO_POINTER (device + 1), release_primary);
+  else
+    release_primary (GINT_TO_POINTER (device + 1));
+  return context;
+}
+
 guint
 gst_sobel_cuda_context_device (GstObject *context)
 {

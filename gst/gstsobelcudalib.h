@@ -75,6 +75,10 @@ gboolean gst_sobel_cuda_usable (gboolean count_devices);
 /* The one CUDA memory of `buffer`, or NULL. (transfer none) */
 GstSobelCudaMemory *gst_sobel_cuda_memory_of (GstBuffer *buffer);
 
+/* The primary context of GPU `device`, which `handle` must be, as a context that neighbours can share; it stays for as
+ * long as the object lives. NULL if that cannot be. (transfer full) */
+GstObject *gst_sobel_cuda_wrap_primary (gpointer handle, gint device);
+
 /* GPU number of a context. */
 guint gst_sobel_cuda_context_device (GstObject *context);
 

@@ -2,6 +2,7 @@
 #include "cudagpu.h"
 
 #include "cpudevice.h"
+#include "gstsobelcaps.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ fake_driver_host (void *device_address)
 gboolean
 cuda_gpu_available (void)
 {
-  return fake_driver () && gst_sobel_cuda_lib () && gst_sobel_cuda_usable (TRUE);
+  return fake_driver () && dlopen ("libgstcuda-1.0.so.0", RTLD_LAZY);
 }
 
 static int
@@ -273,7 +274,10 @@ GstBuffer *
 cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
 {
   GstBuffer *plain = rig_picture_of (info, n), *buffer = NULL;
+  const SobelFormat *format = gst_sobel_format_of (info);
   GstVideoFrame from, to;
+  guint p;
+  gint y;
 
   if (!gst_buffer_pool_is_active (pool))
     gst_buffer_pool_set_active (pool, TRUE);
@@ -283,7 +287,14 @@ cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
   }
   gst_video_frame_map (&from, info, plain, GST_MAP_READ);
   T_CHECK (gst_video_frame_map (&to, info, buffer, GST_MAP_WRITE), "cannot be mapped");
-  gst_video_frame_copy (&to, &from);
+  for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    /* Whole macropixels, unlike gst_video_frame_copy(). */
+    const gsize row_bytes = sobel_image_row_bytes (format, p, info->width);
+
+    for (y = 0; y < sobel_image_plane_rows (format, p, info->height); y++)
+      memcpy ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&to, p) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&to, p),
+              (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&from, p) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&from, p), row_bytes);
+  }
   gst_video_frame_unmap (&to);
   gst_video_frame_unmap (&from);
   gst_buffer_copy_into (buffer, plain, GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_FLAGS, 0, -1);

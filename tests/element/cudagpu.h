@@ -22,7 +22,7 @@ typedef struct
   guint lose_at;                  /* the n-th submit from now on fails, and so do all after it; 0: none */
 } CudaGpu;
 
-/* Whether there is all it takes. */
+/* Whether there is all it takes: the library, and the driver of the tests. */
 gboolean cuda_gpu_available (void);
 
 /* From the next start of an element on; counters at 0. */
