@@ -8,6 +8,8 @@
 
 /* ---- plain: the shared arithmetic, one sample after the other ------------------------------------- */
 
+static const char *const plain_names[] = {"right", NULL};
+
 /* `isa`: the name of a mutant, to prove a test with. */
 static SobelDevice *
 create_plain (const CheckDeviceOptions *options, const char *isa, SobelError *error)
@@ -91,7 +93,7 @@ create_cuda (const CheckDeviceOptions *options, const char *isa, SobelError *err
 /* ---- table ---------------------------------------------------------------------------------------- */
 
 static const CheckDeviceKind kinds[] = {
-    {"plain", NULL, NULL, create_plain},
+    {"plain", plain_names, NULL, create_plain},
     {"cpu", cpu_isa_names, NULL, create_cpu},
     {"cuda", NULL, cuda_kernels, create_cuda},
 };

@@ -341,6 +341,21 @@ checker_begin (Checker *c, const char *plan, const CheckConfig *config)
 
 /* ---- pictures ------------------------------------------------------------------------------------- */
 
+/* Memory of the host alone can be watched by a sanitizer while the device has it. */
+static void
+guard_item (const Checker *c, const Post *post, unsigned item, bool guard)
+{
+  const CheckCase *k = &c->batch[item];
+  unsigned i;
+
+  if (!c->options.guard || post->block != NULL)
+    return;
+  t_layout_guard (&k->in_layout, input_of (c, post, item), guard);
+  for (i = post->first_lane; i < post->first_lane + post->n_lanes; i++)
+    t_layout_guard (&k->out_layout, output_of (c, post, slot_of (post, item, i)), guard);
+}
+
+/* One job a lane. */
 static bool
 submit_item (Checker *c, const Post *post, unsigned item)
 {
@@ -351,11 +366,13 @@ submit_item (Checker *c, const Post *post, unsigned item)
   unsigned i;
 
   memcpy (input_of (c, post, item), k->input, k->in_layout.size);
+  for (i = post->first_lane; i < post->first_lane + post->n_lanes; i++)
+    memcpy (output_of (c, post, slot_of (post, item, i)), k->before, k->out_layout.size);
+  guard_item (c, post, item, true);
   job.in = check_image (&c->in_side, &k->in_layout, input_of (c, post, item));
   for (i = post->first_lane; i < post->first_lane + post->n_lanes; i++) {
     const unsigned slot = slot_of (post, item, i);
 
-    memcpy (output_of (c, post, slot), k->before, k->out_layout.size);
     job.out = check_image (&c->out_side, &k->out_layout, output_of (c, post, slot));
     job.kernel = params.kernel = c->lane[i].kernel;
     sobel_recipe_init (&job.recipe, &c->seam, &params);
@@ -375,31 +392,40 @@ compare_lanes (const CheckCase *k, const uint8_t *first, const uint8_t *out, Che
     finding->fault = CHECK_FAULT_LANES;
 }
 
+/* Waits for all lanes. */
 static bool
-compare_item (Checker *c, const Post *post, unsigned item)
+finish_item (Checker *c, const Post *post, unsigned item)
 {
-  CheckCase *k = &c->batch[item];
   SobelError error = {SOBEL_STATUS_OK, ""};
   unsigned i;
 
   for (i = post->first_lane; i < post->first_lane + post->n_lanes; i++) {
-    const unsigned slot = slot_of (post, item, i);
-    CheckFinding finding;
-
-    if (post->device->ops->wait (post->device, slot, WAIT_NS, &error) != SOBEL_STATUS_OK) {
-      checker_fail (c, "%s: case %s/%u/%u does not finish: %s", c->lane[i].name, c->plan, c->config_index, k->index,
-                    error.message);
-      return false;
-    }
-    c->totals.pictures++;
-    c->totals.samples += check_samples (k);
-    finding = check_case_compare (k, input_of (c, post, item), output_of (c, post, slot));
-    compare_lanes (k, output_of (c, &c->post[0], slot_of (&c->post[0], item, 0)), output_of (c, post, slot),
-                   &finding);
-    if (finding.fault != CHECK_FAULT_NONE)
-      report_finding (c, &c->lane[i], k, &finding, output_of (c, post, slot));
+    if (post->device->ops->wait (post->device, slot_of (post, item, i), WAIT_NS, &error) == SOBEL_STATUS_OK)
+      continue;
+    checker_fail (c, "%s: case %s/%u/%u does not finish: %s", c->lane[i].name, c->plan, c->config_index,
+                  c->batch[item].index, error.message);
+    return false;
   }
   return true;
+}
+
+static void
+compare_item (Checker *c, const Post *post, unsigned item)
+{
+  const CheckCase *k = &c->batch[item];
+  const uint8_t *first = output_of (c, &c->post[0], slot_of (&c->post[0], item, 0));
+  unsigned i;
+
+  for (i = post->first_lane; i < post->first_lane + post->n_lanes; i++) {
+    const uint8_t *out = output_of (c, post, slot_of (post, item, i));
+    CheckFinding finding = check_case_compare (k, input_of (c, post, item), out);
+
+    c->totals.pictures++;
+    c->totals.samples += check_samples (k);
+    compare_lanes (k, first, out, &finding);
+    if (finding.fault != CHECK_FAULT_NONE)
+      report_finding (c, &c->lane[i], k, &finding, out);
+  }
 }
 
 static void
@@ -415,7 +441,11 @@ run_batch (Checker *c)
     if (alive)
       check_case_solve (&c->batch[item]);
     for (p = 0; p < c->n_posts && alive; p++)
-      alive = compare_item (c, &c->post[p], item);
+      alive = finish_item (c, &c->post[p], item);
+    for (p = 0; p < c->n_posts; p++)
+      guard_item (c, &c->post[p], item, false);
+    for (p = 0; p < c->n_posts && alive; p++)
+      compare_item (c, &c->post[p], item);
     check_case_clear (&c->batch[item]);
   }
   c->n_batch = 0;

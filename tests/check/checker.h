@@ -69,6 +69,7 @@ typedef struct CheckOptions
   const char *command;      /* start of the command line that makes a case again, without lane, seed and case */
   FILE *report;             /* mismatches; NULL: only counted */
   bool progress;            /* a line on stderr that keeps changing */
+  bool guard;               /* under AddressSanitizer: stop where a device touches a canary, even to read */
   unsigned max_reports;     /* later mismatches are only counted */
   unsigned stop_after;      /* mismatches after which every further picture is skipped; 0: never */
 } CheckOptions;

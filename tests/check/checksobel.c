@@ -183,6 +183,7 @@ check (const Lanes *lanes, const Arguments *arguments, const char *program)
       .formats = arguments->formats,
       .command = command,
       .report = stdout,
+      .guard = true,
       .max_reports = MAX_REPORTS,
       .progress = isatty (STDERR_FILENO),
   };

@@ -8,6 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void) (address), (void) (size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void) (address), (void) (size))
+#endif
+
 static pthread_mutex_t fail_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned n_failures;
 
@@ -152,6 +159,24 @@ t_layout_bound (const TLayout *layout)
   for (p = 0; p < layout->n_planes; p++)
     bound += T_MAX_GAP + ALIGN + (layout->plane[p].row_bytes + T_MAX_GAP) * (size_t) layout->plane[p].rows;
   return align_up (bound);
+}
+
+void
+t_layout_guard (const TLayout *layout, uint8_t *region, bool guard)
+{
+  unsigned p;
+  int y;
+
+  if (!guard) {
+    ASAN_UNPOISON_MEMORY_REGION (region, layout->size);
+    return;
+  }
+  /* All of it, then the rows again: the sanitizer rounds in favour of what may be accessed. */
+  ASAN_POISON_MEMORY_REGION (region, layout->size);
+  for (p = 0; p < layout->n_planes; p++)
+    for (y = 0; y < layout->plane[p].rows; y++)
+      ASAN_UNPOISON_MEMORY_REGION (region + layout->plane[p].offset + (size_t) y * layout->plane[p].stride,
+                                   layout->plane[p].row_bytes);
 }
 
 bool

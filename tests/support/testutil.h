@@ -86,6 +86,10 @@ void t_layout_init (TLayout *layout, TStride stride, TRandom *random);
 /* At most this many bytes are needed by any layout of planes with these row_bytes and rows. */
 size_t t_layout_bound (const TLayout *layout);
 
+/* Under AddressSanitizer, makes every access to the canaries of `region` an error, or allows it again. Nothing
+ * elsewhere. */
+void t_layout_guard (const TLayout *layout, uint8_t *region, bool guard);
+
 /* Which byte of which row lies at `position` of the region; false for those of no row. */
 bool t_layout_locate (const TLayout *layout, size_t position, unsigned *plane, int *row, size_t *byte);
 
