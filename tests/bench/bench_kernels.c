@@ -39,7 +39,7 @@ typedef struct Bench
 {
   SobelCudaPicture picture;
   SobelCudaScratch scratch;
-  SobelFastShape shape;
+  int32_t rows; /* of a warp's share */
   SobelFastKind kind;
   SobelKernel kernel;
   size_t in_size, out_size;
@@ -58,7 +58,7 @@ run_copy (const Bench *b, cudaStream_t stream)
 static cudaError_t
 run_fast (const Bench *b, cudaStream_t stream)
 {
-  return sobel_cuda_fast (&b->picture, b->kind, b->shape, stream);
+  return sobel_cuda_fast (&b->picture, b->kind, b->rows, stream);
 }
 
 static cudaError_t
@@ -124,7 +124,7 @@ bench_init (Bench *b, const char *format, bool gray_out, int32_t width, int32_t 
   noise = malloc (b->in_size);
   size = sobel_cuda_scratch_layout (&b->scratch, width, height);
   if (!noise || cudaMalloc ((void **) &b->in, b->in_size) != cudaSuccess ||
-      cudaMalloc ((void **) &b->out, b->out_size) != cudaSuccess ||
+      cudaMalloc ((void **) &b->out, (b->in_size + b->out_size) / 2) != cudaSuccess ||
       cudaMalloc ((void **) &b->scratch.luma, size) != cudaSuccess)
     return false;
   b->scratch.edges = (uint16_t *) ((uint8_t *) b->scratch.luma + b->scratch.luma_pitch * (size_t) height);
@@ -175,31 +175,30 @@ static void
 bench_shapes (void)
 {
   static const char *const formats[] = {"GRAY8", "RGB", "RGBA"};
-  static const int32_t rows[] = {2, 4, 8, 12, 16, 24, 32, 48, 64};
+  static const int32_t rows[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 33, 48, 64};
   const SobelParams params = SOBEL_PARAMS_DEFAULT;
-  unsigned f, s, r, w;
+  unsigned f, s, r;
 
-  printf ("\nrows a warp, us:\n\n| format | size | copy | words |");
+  printf ("\nrows a warp, us:\n\n| format | size | copy |");
   for (r = 0; r < sizeof rows / sizeof rows[0]; r++)
     printf (" %d |", rows[r]);
   printf (" chosen |\n");
   for (f = 0; f < 3; f++) {
     for (s = 0; s < (f ? 3 : 4); s++) {
       Bench b;
-      double copy;
+      double copy, us;
 
       if (!bench_init (&b, formats[f], false, sizes[s].width, sizes[s].height, &params))
         continue;
       copy = time_runs (&b, run_copy);
-      for (w = 4; w >= (f ? 4 : 2); w -= 2) {
-        printf ("| %s | %dx%d | %.1f | %u |", formats[f], sizes[s].width, sizes[s].height, copy, w);
-        for (r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-          b.shape = (SobelFastShape){rows[r], (int32_t) w};
-          printf (" %.2f |", time_runs (&b, run_fast));
-        }
-        b.shape = sobel_cuda_fast_shape (&b.picture, b.kind, multiprocessors ());
-        printf (" %.2f (%d, %d) |\n", time_runs (&b, run_fast), b.shape.rows, b.shape.words);
+      printf ("| %s | %dx%d | %.1f |", formats[f], sizes[s].width, sizes[s].height, copy);
+      for (r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        b.rows = rows[r];
+        printf (" %.2f |", time_runs (&b, run_fast));
       }
+      b.rows = sobel_cuda_fast_rows (&b.picture, b.kind, multiprocessors ());
+      us = time_runs (&b, run_fast);
+      printf (" %d: %.2f (%.2f) |\n", b.rows, us, us / copy);
       bench_clear (&b);
       fflush (stdout);
     }
@@ -222,7 +221,7 @@ bench_one (const char *format, bool gray_out, int32_t width, int32_t height, con
   copy = time_runs (&b, run_copy);
   printf ("| %s%s | %s | %dx%d | %.1f |", format, gray_out ? " to gray" : "", what, width, height, copy);
   if (b.kind != SOBEL_FAST_NONE) {
-    b.shape = sobel_cuda_fast_shape (&b.picture, b.kind, multiprocessors ());
+    b.rows = sobel_cuda_fast_rows (&b.picture, b.kind, multiprocessors ());
     us = time_runs (&b, run_fast);
     printf (" %.1f (%.2f) |", us, us / copy);
   } else {
@@ -437,16 +436,18 @@ bench_ring (void)
   static const struct
   {
     unsigned slots, streams, timed_every, spin_us;
-  } ways[] = {{1, 0, 1, 200}, {2, 0, 1, 200}, {3, 0, 1, 200}, {4, 0, 1, 200}, {8, 0, 1, 200},      {4, 2, 1, 200},
-              {4, 3, 1, 200}, {8, 2, 1, 200}, {8, 4, 1, 200}, {4, 0, 8, 200}, {4, 0, 1000000, 200}, {4, 0, 1, 0},
-              {4, 0, 1, 20},  {4, 0, 1, 50},  {4, 0, 1, 1000}};
+    bool no_signals;
+  } ways[] = {{1, 0, 16, 200, false}, {2, 0, 16, 200, false}, {3, 0, 16, 200, false},  {4, 0, 16, 200, false},
+              {8, 0, 16, 200, false}, {4, 2, 16, 200, false}, {4, 3, 16, 200, false},  {8, 2, 16, 200, false},
+              {8, 4, 16, 200, false}, {4, 0, 1, 200, false},  {4, 0, 100000, 200, false}, {4, 0, 16, 200, true},
+              {4, 0, 16, 0, false},   {4, 0, 16, 50, false},  {4, 0, 16, 1000, false}};
   const SobelCudaTuning usual = sobel_cuda_tuning;
   unsigned i, k;
 
-  printf ("\nframes/s through the ring by two threads:\n\n| slots | streams | timed | spin us |");
+  printf ("\nframes/s through the ring by two threads:\n\n| slots | streams | timed | spin us | wait |");
   for (i = 0; i < 3; i++)
     printf (" %s %dx%d |", streams_of[i].format, streams_of[i].width, streams_of[i].height);
-  printf ("\n|---|---|---|---|---|---|---|\n| bus both ways | | | |");
+  printf ("\n|---|---|---|---|---|---|---|---|\n| bus both ways | | | | |");
   for (i = 0; i < 3; i++) {
     double up, both;
 
@@ -459,7 +460,9 @@ bench_ring (void)
 
     sobel_cuda_tuning.timed_every = ways[k].timed_every;
     sobel_cuda_tuning.spin_ns = ways[k].spin_us * 1000;
-    printf ("| %u | %u | %u | %u |", ways[k].slots, ways[k].streams, ways[k].timed_every, ways[k].spin_us);
+    sobel_cuda_tuning.no_signals = ways[k].no_signals;
+    printf ("| %u | %u | %u | %u | %s |", ways[k].slots, ways[k].streams, ways[k].timed_every, ways[k].spin_us,
+            ways[k].no_signals ? "event" : "signal");
     for (i = 0; i < 3; i++) {
       const SobelConfig config =
           rig_config (streams_of[i].format, false, streams_of[i].width, streams_of[i].height, false);
