@@ -175,6 +175,9 @@ gst_cuda_sobel_submit_input_buffer (GstBaseTransform *trans, gboolean is_discont
     return flow;
   }
   flow = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->submit_input_buffer (trans, is_discont, input);
+  /* The ring flushes a little before the source pad does. */
+  if (flow == GST_FLOW_NOT_NEGOTIATED && GST_PAD_IS_FLUSHING (trans->sinkpad))
+    flow = GST_FLOW_FLUSHING;
   if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
     gst_sobel_stats_add (&self->stats, &self->stats.qos_dropped, 1);
     self->discont = TRUE;
@@ -282,6 +285,20 @@ gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event)
       GST_ELEMENT_FLOW_ERROR (self, flow);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
+}
+
+/* The base class's function can only say no, which counts as an error upstream, also where a pad is being shut down. */
+static GstFlowReturn
+sink_event_full (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  GstCudaSobel *self = GST_CUDA_SOBEL (parent);
+  const gboolean is_caps = GST_EVENT_TYPE (event) == GST_EVENT_CAPS;
+
+  if (self->sink_event (pad, parent, event))
+    return GST_FLOW_OK;
+  if (GST_PAD_IS_FLUSHING (pad) || GST_PAD_IS_FLUSHING (GST_BASE_TRANSFORM_SRC_PAD (self)))
+    return GST_FLOW_FLUSHING;
+  return is_caps ? GST_FLOW_NOT_NEGOTIATED : GST_FLOW_ERROR;
 }
 
 static gboolean
@@ -537,6 +554,8 @@ gst_cuda_sobel_init (GstCudaSobel *self)
   gst_sobel_stats_init (&self->stats);
   self->allocator = gst_sobel_allocator_new ();
   self->reported_delay = GST_CLOCK_TIME_NONE;
+  self->sink_event = GST_PAD_EVENTFUNC (GST_BASE_TRANSFORM_SINK_PAD (self));
+  gst_pad_set_event_full_function (GST_BASE_TRANSFORM_SINK_PAD (self), sink_event_full);
   self->src_activate_mode = GST_PAD_ACTIVATEMODEFUNC (src);
   gst_pad_set_activatemode_function (src, src_activate_mode);
 }

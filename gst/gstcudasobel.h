@@ -74,6 +74,7 @@ struct _GstCudaSobel
 
   gint flow; /* atomic GstFlowReturn: what downstream said last */
   GstPadActivateModeFunction src_activate_mode; /* the base class's */
+  GstPadEventFunction sink_event;               /* likewise */
 
   GstSobelStats stats;
 };
