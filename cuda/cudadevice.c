@@ -10,23 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 SobelCudaTuning sobel_cuda_tuning = {
     .spin_ns = 200 * 1000,
     .sleep_ns = 20 * 1000,
-    .timed_every = 1,
+    .timed_every = 16,
     .strip_bytes = 6 << 20,
 };
-
-static uint64_t
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
 
 static SobelStatus
 cuda_configure (SobelDevice *base, const SobelConfig *config, unsigned n_slots, SobelError *error)
@@ -70,53 +60,6 @@ cuda_submit (SobelDevice *base, unsigned number, const SobelJob *job, SobelError
   return status;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------- */
-
-static void
-pause_briefly (void)
-{
-  unsigned i;
-
-  /* Less than a microsecond: the driver's lock is the submitting thread's too. */
-  for (i = 0; i < 8; i++) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause ();
-#elif defined(__aarch64__)
-    __asm__ volatile ("yield");
-#endif
-  }
-}
-
-/* In the context. */
-static SobelStatus
-wait_for (cudaEvent_t event, uint64_t timeout_ns, SobelError *error)
-{
-  const uint64_t start = now_ns ();
-
-  for (;;) {
-    uint64_t waited;
-    cudaError_t result;
-
-    SOBEL_CUDA_TRY (result, cudaEventQuery (event));
-    if (result == cudaSuccess)
-      return SOBEL_STATUS_OK;
-    if (result != cudaErrorNotReady)
-      return sobel_cuda_failed (error, result, "cudaEventQuery", "waiting for a frame");
-    cudaGetLastError ();
-    waited = now_ns () - start;
-    if (waited >= timeout_ns)
-      return SOBEL_STATUS_TIMEOUT;
-    if (waited < sobel_cuda_tuning.spin_ns) {
-      pause_briefly ();
-    } else {
-      const uint64_t left = timeout_ns - waited;
-      const struct timespec nap = {0, (long) (left < sobel_cuda_tuning.sleep_ns ? left : sobel_cuda_tuning.sleep_ns)};
-
-      nanosleep (&nap, NULL);
-    }
-  }
-}
-
 static SobelStatus
 cuda_wait (SobelDevice *base, unsigned number, uint64_t timeout_ns, SobelError *error)
 {
@@ -126,19 +69,15 @@ cuda_wait (SobelDevice *base, unsigned number, uint64_t timeout_ns, SobelError *
 
   if (number >= device->n_slots)
     return sobel_error_set (error, SOBEL_STATUS_INVALID, "there is no slot %u of %u", number, device->n_slots);
-  if (!slot->pending || slot->queued) {
-    slot->pending = false;
+  if (!slot->pending)
     return SOBEL_STATUS_OK;
-  }
-  status = sobel_cuda_context_enter (device->context, error);
-  if (status != SOBEL_STATUS_OK)
-    return status;
   SOBEL_CUDA_RANGE_BEGIN ("sobel wait");
-  status = wait_for (slot->done, timeout_ns, error);
+  status = slot->queued ? SOBEL_STATUS_OK : sobel_cuda_signal_wait (device, slot, timeout_ns, error);
   SOBEL_CUDA_RANGE_END ();
-  sobel_cuda_context_leave (device->context);
-  if (status == SOBEL_STATUS_OK)
+  if (status == SOBEL_STATUS_OK) {
     slot->pending = false;
+    atomic_fetch_sub (&device->in_flight, 1);
+  }
   return status;
 }
 

@@ -45,18 +45,10 @@ typedef enum SobelFastKind
 /* Whether the fast kernels can make this picture, and which. */
 SobelFastKind sobel_cuda_fast_kind (const SobelCudaPicture *picture);
 
-/* How the work is cut. */
-typedef struct SobelFastShape
-{
-  int32_t rows;  /* of a warp's share: even */
-  int32_t words; /* of luma a lane: SOBEL_FAST_LUMA takes 2 or 4, other kinds have one width */
-} SobelFastShape;
+/* Rows of a warp's share that take least time on a GPU of so many multiprocessors. */
+int32_t sobel_cuda_fast_rows (const SobelCudaPicture *picture, SobelFastKind kind, int32_t multiprocessors);
 
-/* The best measured for a GPU of `multiprocessors`. */
-SobelFastShape sobel_cuda_fast_shape (const SobelCudaPicture *picture, SobelFastKind kind, int32_t multiprocessors);
-
-cudaError_t sobel_cuda_fast (const SobelCudaPicture *picture, SobelFastKind kind, SobelFastShape shape,
-                             cudaStream_t stream);
+cudaError_t sobel_cuda_fast (const SobelCudaPicture *picture, SobelFastKind kind, int32_t rows, cudaStream_t stream);
 
 /* For tests: the fast kernels' edge value of |gx| = x, |gy| = y (both below `count`) into e[x * count + y]. */
 cudaError_t sobel_cuda_fast_probe (uint8_t *e, uint32_t count, cudaStream_t stream);

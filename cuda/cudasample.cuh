@@ -2,7 +2,10 @@
 #ifndef SOBEL_CUDA_SAMPLE_CUH
 #define SOBEL_CUDA_SAMPLE_CUH
 
-/* What every kernel but the fast ones is made of: luma samples in, edge values, samples out. */
+/* What every kernel but the fast ones is made of: luma samples in, edge values, samples out.
+ *
+ * BYTES: all components of both formats are bytes at a constant step, luma is integer and gain is 1. That is most of
+ * what people have, and the half of the code that is needed for it is the shorter one. */
 
 #include "cudapicture.h"
 #include "sobelarith.h"
@@ -21,27 +24,32 @@ sobel_plane_row (const SobelImage *image, unsigned plane, int32_t y)
   return image->plane[plane].data + (ptrdiff_t) y * image->plane[plane].stride;
 }
 
+template <bool BYTES>
 static __device__ __forceinline__ uint32_t
 sobel_in_sample (const SobelCudaPicture *p, unsigned component, int32_t x, int32_t y)
 {
   const SobelComponent *c = &p->in_format.component[component];
 
+  if (BYTES)
+    return sobel_plane_row (&p->in, c->plane, y)[c->offset + (uint32_t) (x * c->step)];
   return sobel_sample_load (c, p->in_format.big_endian, sobel_plane_row (&p->in, c->plane, y), x);
 }
 
 /* L of a sample inside the picture, in units of 1/u. */
+template <bool BYTES>
 static __device__ __forceinline__ uint32_t
 sobel_in_luma (const SobelCudaPicture *p, int32_t x, int32_t y)
 {
-  const uint32_t first = sobel_in_sample (p, 0, x, y);
+  const uint32_t first = sobel_in_sample<BYTES> (p, 0, x, y);
 
   if (p->in_format.family != SOBEL_FAMILY_RGB)
     return first;
-  return sobel_luma_rgb (&p->recipe, first, sobel_in_sample (p, 1, x, y), sobel_in_sample (p, 2, x, y));
+  return sobel_luma_rgb (&p->recipe, first, sobel_in_sample<BYTES> (p, 1, x, y), sobel_in_sample<BYTES> (p, 2, x, y));
 }
 
 /* L at (x, y), which may be one step outside the picture; anything in a picture without rows (the second field of
  * a frame of one row, which may still have a chroma row). */
+template <bool BYTES>
 static __device__ __forceinline__ uint32_t
 sobel_in_luma_around (const SobelCudaPicture *p, int32_t x, int32_t y)
 {
@@ -49,7 +57,7 @@ sobel_in_luma_around (const SobelCudaPicture *p, int32_t x, int32_t y)
 
   if (h == 0 || (p->recipe.border == SOBEL_BORDER_ZERO && (x < 0 || y < 0 || x >= w || y >= h)))
     return p->recipe.outside;
-  return sobel_in_luma (p, sobel_border_index (p->recipe.border, x, w), sobel_border_index (p->recipe.border, y, h));
+  return sobel_in_luma<BYTES> (p, sobel_border_index (p->recipe.border, x, w), sobel_border_index (p->recipe.border, y, h));
 }
 
 /* border=none blanks the rim. */
@@ -62,7 +70,16 @@ sobel_on_blank_rim (const SobelCudaPicture *p, int32_t x, int32_t y)
 
 /* ---- edge values ---------------------------------------------------------------------------------- */
 
-/* floor (sqrt (ax^2 + ay^2)), at most `range` (65535 or less); ax, ay < 2^21. The rounded root is off by one at
+static __device__ __forceinline__ float
+sobel_approximate_root (float n)
+{
+  float root;
+
+  asm ("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(n));
+  return root;
+}
+
+/* floor (sqrt (ax^2 + ay^2)), at most `range` (65535 or less); ax, ay < 2^21. The approximate root is off by one at
  * most, which the remainder tells; that fits 32 bits although the squares do not. */
 static __device__ __forceinline__ uint32_t
 sobel_root (uint32_t ax, uint32_t ay, uint32_t range)
@@ -73,7 +90,7 @@ sobel_root (uint32_t ax, uint32_t ay, uint32_t range)
 
   if (ax >= range || ay >= range)
     return range;
-  r = (uint32_t) sqrtf (fx * fx + fy * fy);
+  r = (uint32_t) sobel_approximate_root (fx * fx + fy * fy);
   rest = (int32_t) (ax * ax + ay * ay - r * r);
   if (rest < 0)
     r--;
@@ -83,12 +100,13 @@ sobel_root (uint32_t ax, uint32_t ay, uint32_t range)
 }
 
 /* As sobel_edge_strength, for integer luma and gain 1 without double precision, which few GPUs are good at. */
+template <bool BYTES>
 static __device__ __forceinline__ uint32_t
 sobel_strength (const SobelRecipe *recipe, int64_t gx, int64_t gy)
 {
   uint32_t ax, ay, sum;
 
-  if (!recipe->exact)
+  if (!BYTES && !recipe->exact)
     return sobel_edge_strength (recipe, gx, gy);
   ax = (uint32_t) abs ((int32_t) gx);
   ay = (uint32_t) abs ((int32_t) gy);
@@ -109,10 +127,11 @@ sobel_gradients (const SobelRecipe *recipe, const uint32_t l[9], int64_t *gx, in
   *gy = s * ((G) l[6] - (G) l[0] + (G) l[8] - (G) l[2]) + c * ((G) l[7] - (G) l[1]);
 }
 
+template <bool BYTES>
 static __device__ __forceinline__ void
 sobel_gradients_of (const SobelRecipe *recipe, const uint32_t l[9], int64_t *gx, int64_t *gy)
 {
-  if (recipe->unit == 1)
+  if (BYTES || recipe->unit == 1)
     sobel_gradients<int32_t> (recipe, l, gx, gy);
   else
     sobel_gradients<int64_t> (recipe, l, gx, gy);
@@ -120,21 +139,30 @@ sobel_gradients_of (const SobelRecipe *recipe, const uint32_t l[9], int64_t *gx,
 
 /* ---- samples out ---------------------------------------------------------------------------------- */
 
-/* Overlay; where the codes are bytes, 32 bits hold everything: 2 * 255 * D + D with D <= 16 * 255 * 255. */
+/* Overlay; where the codes are bytes, 32 bits hold everything: 2 * 255 * D + D with D <= 16 * 255 * 255. The quotient
+ * is below 256, so an approximate one is off by one at most. */
 static __device__ __forceinline__ uint32_t
 sobel_blend (const SobelRecipe *recipe, uint32_t in, uint32_t code, uint32_t e_sum, uint32_t covered)
 {
-  uint32_t d, k;
+  uint32_t d, k, n, q;
+  int32_t rest;
 
   if (recipe->max_code > 255)
     return sobel_overlay (recipe, in, code, e_sum, covered);
   d = covered * 255 * recipe->range;
   k = e_sum * recipe->overlay_alpha;
-  return (2 * (in * (d - k) + code * k) + d) / (2 * d);
+  n = 2 * (in * (d - k) + code * k) + d;
+  q = (uint32_t) __fdividef ((float) n, (float) (2 * d));
+  rest = (int32_t) (n - q * 2 * d);
+  if (rest < 0)
+    q--;
+  else if (rest >= (int32_t) (2 * d))
+    q++;
+  return q;
 }
 
 /* A sample of full resolution. `Source` has luma (x, y), edge (x, y) and gradients (x, y, &gx, &gy). */
-template <class Source>
+template <bool BYTES, class Source>
 static __device__ __forceinline__ uint32_t
 sobel_full_sample (const SobelCudaPicture *p, const Source &source, unsigned i, int32_t x, int32_t y)
 {
@@ -143,13 +171,17 @@ sobel_full_sample (const SobelCudaPicture *p, const Source &source, unsigned i, 
   float shares[3];
   int64_t gx, gy;
 
-  if (recipe->gray_out)
+  if (recipe->gray_out) {
+    /* The usual case without a 64-bit division: edges as they are. */
+    if (recipe->mode == SOBEL_MODE_EDGES && recipe->gray_max == recipe->range)
+      return e;
     return sobel_gray_out (recipe, source.luma (x, y), e);
+  }
   switch (recipe->mode) {
     case SOBEL_MODE_OVERLAY:
-      return sobel_blend (recipe, sobel_in_sample (p, i, x, y), recipe->overlay_code[i], e, 1);
+      return sobel_blend (recipe, sobel_in_sample<BYTES> (p, i, x, y), recipe->overlay_code[i], e, 1);
     case SOBEL_MODE_MASK:
-      return e ? sobel_in_sample (p, i, x, y) : recipe->black;
+      return e ? sobel_in_sample<BYTES> (p, i, x, y) : recipe->black;
     case SOBEL_MODE_DIRECTION:
       if (p->out_format.family == SOBEL_FAMILY_GRAY)
         return recipe->black + e;
@@ -163,7 +195,7 @@ sobel_full_sample (const SobelCudaPicture *p, const Source &source, unsigned i, 
 
 /* A chroma sample, from the luma samples inside the picture that it covers: none in rows that only the layout
  * has. Sums go row by row, as on the CPU. */
-template <class Source>
+template <bool BYTES, class Source>
 static __device__ __forceinline__ uint32_t
 sobel_chroma_sample (const SobelCudaPicture *p, const Source &source, unsigned i, int32_t sx, int32_t sy)
 {
@@ -193,34 +225,34 @@ sobel_chroma_sample (const SobelCudaPicture *p, const Source &source, unsigned i
   }
   if (recipe->mode == SOBEL_MODE_DIRECTION)
     return covered ? sobel_hue_code (recipe, recipe->neutral, offset / (float) covered) : recipe->neutral;
-  in = sy < p->in.plane[c->plane].rows ? sobel_in_sample (p, i, sx, sy) : recipe->neutral;
+  in = sy < p->in.plane[c->plane].rows ? sobel_in_sample<BYTES> (p, i, sx, sy) : recipe->neutral;
   if (recipe->mode == SOBEL_MODE_OVERLAY)
     return covered ? sobel_blend (recipe, in, recipe->overlay_code[i], e_sum, covered) : in;
   return e_sum ? in : recipe->neutral;
 }
 
-template <class Source>
+template <bool BYTES, class Source>
 static __device__ __forceinline__ uint32_t
 sobel_out_sample (const SobelCudaPicture *p, const Source &source, unsigned i, int32_t sx, int32_t sy)
 {
   if (i == 3)
-    return p->out_format.padded ? (1u << p->out_format.component[3].depth) - 1 : sobel_in_sample (p, 3, sx, sy);
+    return p->out_format.padded ? (1u << p->out_format.component[3].depth) - 1 : sobel_in_sample<BYTES> (p, 3, sx, sy);
   if (p->out_format.family == SOBEL_FAMILY_YUV && i > 0)
-    return sobel_chroma_sample (p, source, i, sx, sy);
-  return sobel_full_sample (p, source, i, sx, sy);
+    return sobel_chroma_sample<BYTES> (p, source, i, sx, sy);
+  return sobel_full_sample<BYTES> (p, source, i, sx, sy);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------------- */
 
 /* Writes what the block at (bx, by), `width` x `height` luma samples, covers of every written plane. Width and
  * height are multiples of 4, and bx and by of them, so no subsampled sample belongs to two blocks. */
-template <class Source>
+template <bool BYTES, class Source>
 static __device__ __forceinline__ void
 sobel_write_block (const SobelCudaPicture *p, const Source &source, int32_t bx, int32_t by, int32_t width,
                    int32_t height, unsigned thread, unsigned n_threads)
 {
   const SobelFormat *format = &p->out_format;
-  const bool words = format->component[0].bytes == 4; /* all components in one container */
+  const bool words = !BYTES && format->component[0].bytes == 4; /* all components in one container */
   unsigned i, n;
 
   for (i = 0; i < (words ? 1 : format->n_components); i++) {
@@ -235,22 +267,26 @@ sobel_write_block (const SobelCudaPicture *p, const Source &source, int32_t bx, 
       const int32_t sx = (bx >> c->w_sub) + (int32_t) (n % (unsigned) w);
       const int32_t sy = (by >> c->h_sub) + (int32_t) (n / (unsigned) w);
       uint8_t *row = p->out.plane[c->plane].data + (ptrdiff_t) sy * p->out.plane[c->plane].stride;
+      const size_t at = BYTES ? c->offset + (uint32_t) (sx * c->step) : sobel_sample_offset (c, sx);
       uint32_t container = 0;
 
       if (sy >= end_y)
         continue;
       if (sx >= end_x) {
         /* Luma beyond the picture, in the macropixel that it ends in: 0. */
-        if (sobel_sample_offset (c, sx) + c->bytes > p->out_row_bytes[c->plane])
+        if (at + c->bytes > p->out_row_bytes[c->plane])
           continue;
       } else if (words) {
         unsigned k;
         for (k = 0; k < format->n_components; k++)
-          container |= sobel_out_sample (p, source, k, sx, sy) << format->component[k].shift;
+          container |= sobel_out_sample<BYTES> (p, source, k, sx, sy) << format->component[k].shift;
       } else {
-        container = sobel_out_sample (p, source, i, sx, sy) << c->shift;
+        container = sobel_out_sample<BYTES> (p, source, i, sx, sy) << (BYTES ? 0 : c->shift);
       }
-      sobel_container_store (row + sobel_sample_offset (c, sx), c->bytes, format->big_endian, container);
+      if (BYTES)
+        row[at] = (uint8_t) container;
+      else
+        sobel_container_store (row + at, c->bytes, format->big_endian, container);
     }
   }
 }

@@ -75,11 +75,12 @@ streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
     SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->stream[device->n_streams], cudaStreamNonBlocking),
                       "stream %u of %u", device->n_streams + 1, n);
   SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->order, cudaEventDisableTiming), "an event");
-  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->uploaded, cudaEventDisableTiming), "an event");
   for (i = 0; i < device->n_slots && status == SOBEL_STATUS_OK; i++) {
     device->slot[i].stream = i % n;
     status = events_init (&device->slot[i], i, error);
   }
+  if (status == SOBEL_STATUS_OK)
+    status = sobel_cuda_signals_init (device, error);
   return status;
 }
 
@@ -158,13 +159,13 @@ sobel_cuda_slots_clear (SobelCudaDevice *device)
     }
   }
   memset (device->slot, 0, sizeof device->slot);
+  sobel_cuda_signals_clear (device);
+  atomic_store (&device->in_flight, 0);
   for (i = 0; i < device->n_streams; i++)
     cudaStreamDestroy (device->stream[i]);
   if (device->order)
     cudaEventDestroy (device->order);
-  if (device->uploaded)
-    cudaEventDestroy (device->uploaded);
-  device->order = device->uploaded = NULL;
+  device->order = NULL;
   device->n_streams = device->n_slots = 0;
   atomic_store (&device->bytes, 0);
   cudaGetLastError ();

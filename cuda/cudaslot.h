@@ -22,6 +22,16 @@ typedef struct SobelCudaLayout
   size_t size;                    /* bytes in all */
 } SobelCudaLayout;
 
+/* Words of host memory that the GPU writes at the end of each slot's frame. To look there costs nothing, where a query
+ * of an event takes the driver's lock, which the submitting thread wants too. Events tell of failures, and serve alone
+ * where the GPU cannot write values in stream order. */
+typedef struct SobelCudaSignals
+{
+  SobelHostBlock *block;
+  volatile uint32_t *word; /* a cache line a slot; NULL: not possible here */
+  CUdeviceptr on_device;   /* the same; 0: the GPU would not */
+} SobelCudaSignals;
+
 typedef struct SobelCudaSlot
 {
   uint8_t *memory;          /* input's planes, then the output's */
@@ -32,6 +42,7 @@ typedef struct SobelCudaSlot
   SobelCudaScratch scratch; /* the same, laid out */
   cudaEvent_t done;
   cudaEvent_t moment[SOBEL_CUDA_N_MOMENTS];
+  uint32_t serial;   /* of the frame in work, that its signal will have */
   bool pending;      /* a frame was submitted and not yet found done */
   bool queued;       /* its wait is over at once */
   bool timed;        /* the moments were recorded */
@@ -43,6 +54,7 @@ typedef struct SobelCudaTuning
 {
   unsigned spin_ns;     /* look for the end of a frame this long before sleeping */
   unsigned sleep_ns;    /* between looks after that */
+  bool no_signals;      /* events only */
   unsigned timed_every; /* frames; moments are recorded for one in so many */
   size_t strip_bytes;   /* a frame of at least twice that, the larger way, is cut into strips of about so much */
 } SobelCudaTuning;
@@ -61,8 +73,10 @@ typedef struct SobelCudaDevice
   unsigned n_slots; /* 0: not configured */
   cudaStream_t stream[SOBEL_CUDA_MAX_STREAMS];
   unsigned n_streams;
-  cudaEvent_t order, uploaded; /* for one stream to wait for another */
+  cudaEvent_t order; /* for one stream to wait for another */
   unsigned frames;   /* submitted */
+  atomic_uint in_flight;
+  SobelCudaSignals signals;
 
   atomic_ullong bytes;         /* of device memory */
   _Atomic (const char *) kernel; /* of the last frame */
@@ -77,6 +91,16 @@ void sobel_cuda_slots_clear (SobelCudaDevice *device);
 
 /* Lays out slot->scratch for the textbook kernels; allocates at the first call. */
 SobelStatus sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error);
+
+/* In the context. Without the possibility all the same OK. */
+SobelStatus sobel_cuda_signals_init (SobelCudaDevice *device, SobelError *error);
+void sobel_cuda_signals_clear (SobelCudaDevice *device);
+/* Queues the end of the slot's frame. */
+SobelStatus sobel_cuda_signal_queue (SobelCudaDevice *device, SobelCudaSlot *slot, cudaStream_t stream,
+                                     SobelError *error);
+/* Waits for it as SobelDeviceOps.wait does. */
+SobelStatus sobel_cuda_signal_wait (SobelCudaDevice *device, SobelCudaSlot *slot, uint64_t timeout_ns,
+                                    SobelError *error);
 
 /* In the context: queues a frame. */
 SobelStatus sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob *job, SobelError *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One frame's way: planes up, kernels, planes down, all queued on the slot's stream. A large frame goes in strips, each
- * on its own stream, so that its first rows are on their way back while its last ones still come up. */
+/* One frame's way: planes up, kernels, planes down, all queued on the slot's stream. A large frame that has the GPU for
+ * itself goes in strips, its stages on a stream each, so that its first rows are on their way back while its last ones
+ * still come up. (Strips on a stream each would not do: their uploads share the bus and all end together.) */
 #include "cudaslot.h"
 
 #include "cudacheck.h"
@@ -16,6 +17,7 @@ typedef struct Work
   uint8_t in_use[SOBEL_MAX_PLANES], out_use[SOBEL_MAX_PLANES];
   SobelImage in, out; /* in device memory */
   unsigned n_strips;
+  cudaStream_t up, middle, down; /* of the stages; one and the same for a frame in one piece */
 } Work;
 
 /* A strip's rows. */
@@ -24,7 +26,6 @@ typedef struct Strip
   int32_t upload_from, upload_to; /* of luma; one row later than those made, for their neighbours below */
   int32_t from, to;               /* of luma, to make */
   bool last;
-  cudaStream_t stream;
 } Strip;
 
 /* ---- the picture in device memory ----------------------------------------------------------------- */
@@ -134,7 +135,7 @@ upload (const Work *w, const Strip *strip, SobelError *error)
       continue;
     plane_part (w, from->format, i, w->in.plane[i].rows, strip, true, &first, &end);
     status = copy_rows (&w->in.plane[i], &from->plane[i], w->device->in_layout.row_bytes[i], first, end,
-                        cudaMemcpyHostToDevice, strip->stream, error);
+                        cudaMemcpyHostToDevice, w->up, error);
     if (status != SOBEL_STATUS_OK)
       return status;
   }
@@ -160,7 +161,7 @@ download (const Work *w, const Strip *strip, SobelError *error)
     plane_part (w, to->format, i, rows, strip, false, &first, &end);
     status = copy_rows (&to->plane[i], copied ? &w->in.plane[i] : &w->out.plane[i],
                         w->device->out_layout.row_bytes[i], first, end,
-                        on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, strip->stream, error);
+                        on_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, w->down, error);
     if (status != SOBEL_STATUS_OK)
       return status;
   }
@@ -240,9 +241,9 @@ launch (const Work *w, SobelCudaPicture *picture, bool whole, cudaStream_t strea
     SOBEL_CUDA_CHECK (error, sobel_cuda_ladder (picture, kernel, &w->slot->scratch, stream),
                       "kernel %s, %" PRId32 "x%" PRId32, name, picture->in.width, picture->in.height);
   } else if (kind != SOBEL_FAST_NONE) {
-    const SobelFastShape shape =
-        sobel_cuda_fast_shape (picture, kind, sobel_cuda_context_multiprocessors (device->context));
-    SOBEL_CUDA_CHECK (error, sobel_cuda_fast (picture, kind, shape, stream), "kernel fused, %" PRId32 "x%" PRId32,
+    const int32_t rows =
+        sobel_cuda_fast_rows (picture, kind, sobel_cuda_context_multiprocessors (device->context));
+    SOBEL_CUDA_CHECK (error, sobel_cuda_fast (picture, kind, rows, stream), "kernel fused, %" PRId32 "x%" PRId32,
                       picture->in.width, picture->in.height);
   } else {
     SOBEL_CUDA_CHECK (error, sobel_cuda_fused (picture, stream), "kernel fused, %" PRId32 "x%" PRId32,
@@ -277,7 +278,7 @@ compute (const Work *w, const Strip *strip, SobelError *error)
       picture.out_row_bytes[k] = (uint32_t) w->device->out_layout.row_bytes[k];
     picture.first_row = strip->from;
     picture.end_row = strip->last ? sobel_cuda_picture_extent (&picture) : strip->to;
-    status = launch (w, &picture, w->n_strips == 1, strip->stream, error);
+    status = launch (w, &picture, w->n_strips == 1, w->middle, error);
     if (status != SOBEL_STATUS_OK)
       return status;
   }
@@ -297,6 +298,9 @@ choose_strips (const Work *w)
   unsigned i;
 
   if (!host || !one_pass || w->job->interlaced || device->n_streams < 2)
+    return 1;
+  /* With other frames to overlap with, strips are but more calls. */
+  if (n == 0 && atomic_load (&device->in_flight) > 0)
     return 1;
   for (i = 0; i < w->in.format->n_planes; i++) {
     if (w->in_use[i] & SOBEL_PLANE_READ)
@@ -325,7 +329,6 @@ make_strip (const Work *w, unsigned k)
     strip.to = height;
   strip.upload_from = k ? strip.from + 1 : 0;
   strip.upload_to = strip.last ? height : strip.to + 1;
-  strip.stream = w->device->stream[(w->slot->stream + k) % w->device->n_streams];
   return strip;
 }
 
@@ -348,31 +351,30 @@ mark (const Work *w, unsigned moment, cudaStream_t stream, SobelError *error)
   return SOBEL_STATUS_OK;
 }
 
-/* One strip, or a whole frame. `marked`: it is the one whose moments are recorded. */
+/* One strip, or a whole frame; the first one's moments are recorded. */
 static SobelStatus
 queue_strip (const Work *w, unsigned k, SobelError *error)
 {
   const Strip strip = make_strip (w, k);
   const bool marked = k == 0;
-  SobelStatus status = marked ? mark (w, SOBEL_CUDA_START, strip.stream, error) : SOBEL_STATUS_OK;
+  SobelStatus status = marked ? mark (w, SOBEL_CUDA_START, w->up, error) : SOBEL_STATUS_OK;
 
   if (status == SOBEL_STATUS_OK)
     status = upload (w, &strip, error);
   if (status == SOBEL_STATUS_OK && marked)
-    status = mark (w, SOBEL_CUDA_UPLOADED, strip.stream, error);
-  /* The row above a strip came with the strip above. */
-  if (status == SOBEL_STATUS_OK && k > 0)
-    SOBEL_CUDA_CHECK (error, cudaStreamWaitEvent (strip.stream, w->device->uploaded, 0), "strip %u", k);
-  if (status == SOBEL_STATUS_OK && w->n_strips > 1)
-    SOBEL_CUDA_CHECK (error, cudaEventRecord (w->device->uploaded, strip.stream), "strip %u", k);
+    status = mark (w, SOBEL_CUDA_UPLOADED, w->up, error);
+  if (status == SOBEL_STATUS_OK)
+    status = order_streams (w, w->up, w->middle, error);
   if (status == SOBEL_STATUS_OK)
     status = compute (w, &strip, error);
   if (status == SOBEL_STATUS_OK && marked)
-    status = mark (w, SOBEL_CUDA_COMPUTED, strip.stream, error);
+    status = mark (w, SOBEL_CUDA_COMPUTED, w->middle, error);
+  if (status == SOBEL_STATUS_OK)
+    status = order_streams (w, w->middle, w->down, error);
   if (status == SOBEL_STATUS_OK)
     status = download (w, &strip, error);
   if (status == SOBEL_STATUS_OK && marked)
-    status = mark (w, SOBEL_CUDA_STAGED, strip.stream, error);
+    status = mark (w, SOBEL_CUDA_STAGED, w->down, error);
   return status;
 }
 
@@ -399,22 +401,47 @@ order_images (const Work *w, cudaStream_t stream, bool before, SobelError *error
 static SobelStatus
 queue_frame (const Work *w, SobelError *error)
 {
-  SobelCudaDevice *device = w->device;
-  const cudaStream_t stream = device->stream[w->slot->stream];
-  SobelStatus status = order_images (w, stream, true, error);
+  SobelStatus status = order_images (w, w->up, true, error);
   unsigned k;
 
   for (k = 0; k < w->n_strips && status == SOBEL_STATUS_OK; k++)
     status = queue_strip (w, k, error);
   if (status == SOBEL_STATUS_OK)
-    status = make_neutral (w, stream, error);
-  /* The frame is done when the last strip of each stream is. */
-  for (k = 1; k < w->n_strips && k < device->n_streams && status == SOBEL_STATUS_OK; k++)
-    status = order_streams (w, device->stream[(w->slot->stream + k) % device->n_streams], stream, error);
-  if (status != SOBEL_STATUS_OK)
-    return status;
-  SOBEL_CUDA_CHECK (error, cudaEventRecord (w->slot->done, stream), "the end of a frame");
-  return order_images (w, stream, false, error);
+    status = make_neutral (w, w->down, error);
+  if (status == SOBEL_STATUS_OK)
+    status = sobel_cuda_signal_queue (w->device, w->slot, w->down, error);
+  return status == SOBEL_STATUS_OK ? order_images (w, w->down, false, error) : status;
+}
+
+/* Planes to copy whose samples leave bits of their containers unused, which are 0 in the output whatever the input has
+ * there, are written by the kernel. */
+static void
+write_loose_planes (Work *w)
+{
+  const SobelFormat *format = w->job->in.format;
+  unsigned i;
+
+  for (i = 0; i < format->n_components; i++) {
+    const SobelComponent *c = &format->component[i];
+
+    if (!(w->out_use[c->plane] & SOBEL_PLANE_COPY) || c->depth == 8 * c->bytes)
+      continue;
+    w->out_use[c->plane] = SOBEL_PLANE_WRITE;
+    w->in_use[c->plane] = SOBEL_PLANE_READ;
+  }
+}
+
+static void
+choose_streams (Work *w)
+{
+  SobelCudaDevice *device = w->device;
+  const unsigned first = w->slot->stream, n = device->n_streams;
+
+  w->up = w->middle = w->down = device->stream[first];
+  if (w->n_strips > 1) {
+    w->middle = device->stream[(first + 1) % n];
+    w->down = device->stream[(first + (n > 2 ? 2 : 1)) % n];
+  }
 }
 
 SobelStatus
@@ -431,9 +458,11 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
                             "a frame of %" PRId32 "x%" PRId32 " is not what was configured", job->in.width,
                             job->in.height);
   sobel_recipe_planes (&job->recipe, &device->config, w.in_use, w.out_use);
+  write_loose_planes (&w);
   w.in = device_image (&job->in, &device->in_layout, slot->memory);
   w.out = device_image (&job->out, &device->out_layout, slot->memory);
   w.n_strips = choose_strips (&w);
+  choose_streams (&w);
   slot->timed = device->frames++ % sobel_cuda_tuning.timed_every == 0;
   slot->timed_share = 1.0f;
   if (w.n_strips > 1) {
@@ -446,5 +475,6 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
   slot->queued = job->queued && job->in.memory == SOBEL_MEMORY_DEVICE && job->out.memory == SOBEL_MEMORY_DEVICE &&
                  job->in_stream && job->out_stream;
   slot->pending = true;
+  atomic_fetch_add (&device->in_flight, 1);
   return queue_frame (&w, error);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fast kernels for edges of 8-bit pictures: fastcore.cuh has the arithmetic, fastpixels.cuh the pixels. A warp walks
- * down a column of 32 N pixels; what its lanes need of each other they shuffle. */
+ * down a column of 512 pixels, on its own: its rows come through its part of shared memory a few rows ahead. */
 #include "cudakernels.h"
 #include "fastpixels.cuh"
 #include "sobelarith.h"
 
-enum { MAX_BLOCK_WARPS = 4 };
+enum { MAX_BLOCK_WARPS = 4, WARP_PIXELS = 32 * FAST_PIXELS };
 
 /* What a lane does about the picture's left and right rim. */
 typedef struct Rim
@@ -16,50 +16,47 @@ typedef struct Rim
   bool ragged; /* the picture ends within the lane's words, or black begins after them */
 } Rim;
 
-template <int W>
 static __device__ __forceinline__ Rim
 make_rim (const SobelFastArgs &a, const SobelFastLane &l)
 {
   const bool mirror = a.border == SOBEL_BORDER_MIRROR && a.width > 1, zero = a.border == SOBEL_BORDER_ZERO;
-  const bool last = l.n > 0 && l.n <= 4 * W;
+  const bool last = l.n > 0 && l.n <= FAST_PIXELS;
   Rim rim;
 
   rim.left_select = l.x > 0 || zero ? 0x3210 : mirror ? 0x5210 : 0x4210;
   rim.right_select = last && !zero ? (mirror ? 0x3216 : 0x3217) : 0x3210;
-  rim.ragged = last && (zero || l.n < 4 * W);
+  rim.ragged = last && (zero || l.n < FAST_PIXELS);
   return rim;
 }
 
 /* Puts the sample right of the picture where the last lane looks for it. */
-template <int W>
 static __device__ __forceinline__ void
-fix_ragged (const SobelFastArgs &a, const SobelFastLane &l, uint32_t (&w)[W], uint32_t left, uint32_t &right)
+fix_ragged (const SobelFastArgs &a, const SobelFastLane &l, uint32_t (&w)[4], uint32_t left, uint32_t &right)
 {
   const int from = l.n - (a.border == SOBEL_BORDER_MIRROR && a.width > 1 ? 2 : 1), at = l.n;
   uint32_t value = left;
 
 #pragma unroll
-  for (int i = 0; i < W; i++)
+  for (int i = 0; i < FAST_WORDS; i++)
     if (i == from >> 2)
       value = w[i];
   value = a.border == SOBEL_BORDER_ZERO ? a.outside : value >> 8 * (from & 3);
 #pragma unroll
-  for (int i = 0; i < W; i++)
+  for (int i = 0; i < FAST_WORDS; i++)
     if (i == at >> 2)
       w[i] = (w[i] & ~(0xffu << 8 * (at & 3))) | (value & 0xff) << 8 * (at & 3);
-  if (at == 4 * W)
+  if (at == FAST_PIXELS)
     right = value;
 }
 
 /* border=none: no edges on the rim. */
-template <int W>
 static __device__ __forceinline__ void
-blank_rim (const SobelFastArgs &a, const SobelFastLane &l, int32_t y, uint32_t (&e)[W])
+blank_rim (const SobelFastArgs &a, const SobelFastLane &l, int32_t y, uint32_t (&e)[4])
 {
   const int last = l.n - 1;
 
 #pragma unroll
-  for (int i = 0; i < W; i++) {
+  for (int i = 0; i < FAST_WORDS; i++) {
     if (i == last >> 2)
       e[i] &= ~(0xffu << 8 * (last & 3));
     if (y == 0 || y == a.height - 1)
@@ -69,138 +66,152 @@ blank_rim (const SobelFastArgs &a, const SobelFastLane &l, int32_t y, uint32_t (
     e[0] &= ~0xffu;
 }
 
-/* A warp's way down its column. PLAIN: l2 of both gradients, side weights of 1, no threshold, no border of black or
- * without edges, and a width of whole shares; then nothing in the loop branches. */
-template <class P, bool PLAIN, bool ROOT> struct Walk {
-  enum { W = P::WORDS };
+template <bool PLAIN, bool ROOT> struct Core {
+  typedef SobelFloatRolling<FAST_WORDS, ROOT> Rolling;
+};
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 530
+template <bool ROOT> struct Core<true, ROOT> {
+  typedef SobelHalfRolling<FAST_WORDS, ROOT> Rolling;
+};
+#endif
 
+/* A warp's way down its column. PLAIN: l2 of both gradients, side weights of 1, no threshold, no border of black or
+ * without edges, and a width of whole shares; then nothing in the loop branches. Rows are numbered from the one above
+ * the first to make; row r is in slot r % SLOTS of the ring. */
+template <class P, bool PLAIN, bool ROOT> struct Walk {
   const SobelFastArgs &a;
   const SobelFastLane &l;
   const P pixels;
   const Rim rim;
-  SobelRolling<4 * P::WORDS> rolling;
-  typename P::Keep keep; /* of the row whose edges come next */
-  const uint8_t *in;     /* row to load next */
-  int32_t rows_below;    /* of the picture, below that one */
-  uint8_t *out;          /* row to store next */
+  typename Core<PLAIN, ROOT>::Rolling rolling;
+  uint8_t *const ring;
+  const uint8_t *in;  /* row to fetch next */
+  int32_t rows_below; /* of the picture, below that one */
+  int32_t to_fetch;   /* rows */
+  uint8_t *out;       /* row to store next */
 
   __device__ __forceinline__
-  Walk (const SobelFastArgs &args, const SobelFastLane &lane, int32_t y)
-      : a (args), l (lane), pixels (args, lane), rim (make_rim<W> (args, lane)), in (args.in + y * args.in_stride),
-        rows_below (args.height - 1 - y), out (args.out + y * args.out_stride)
+  Walk (const SobelFastArgs &args, const SobelFastLane &lane, uint8_t *shared, int32_t y, int32_t end)
+      : a (args), l (lane), pixels (args, lane), rim (make_rim (args, lane)), ring (shared),
+        in (args.in + y * args.in_stride), rows_below (args.height - 1 - y), to_fetch (end - y + 1),
+        out (args.out + y * args.out_stride)
   {
   }
 
-  /* The row above the first. */
+  /* The row above the first to make, to slot 0. */
   __device__ __forceinline__ void
-  load_above (int32_t y, typename P::Raw &raw) const
+  fetch_above (int32_t y) const
   {
     const int32_t above = sobel_border_index ((SobelBorder) a.border, y - 1, a.height);
 
-    pixels.load (a.in + above * a.in_stride, raw);
+    pixels.fetch (l, a.in + above * a.in_stride, ring);
+    sobel_copies_end ();
   }
 
-  /* The next row, at most one outside the picture. */
+  /* The next row, at most one outside the picture; nothing after the last. */
+  template <int SLOT>
   __device__ __forceinline__ void
-  load (typename P::Raw &raw)
+  fetch (void)
   {
-    pixels.load (in, raw);
+    if (to_fetch > 0)
+      pixels.fetch (l, in, ring + SLOT * P::SLOT);
+    sobel_copies_end ();
     in += rows_below > 0 ? a.in_stride : a.below_step;
     rows_below--;
+    to_fetch--;
   }
 
+  /* Row y's luma. */
+  template <int SLOT>
   __device__ __forceinline__ void
-  words (const typename P::Raw &raw, int32_t y, uint32_t (&w)[W], uint32_t &left, uint32_t &right,
-         typename P::Keep &kept) const
+  words (int32_t y, uint32_t (&w)[4], uint32_t &left, uint32_t &right) const
   {
-    uint32_t beside = a.outside;
-
-    pixels.luma (a, l, raw, w, beside, kept);
-    if (!PLAIN && !pixels.has_beside)
-      beside = a.outside;
-    left = __shfl_up_sync (0xffffffffu, w[W - 1], 1);
-    right = __shfl_down_sync (0xffffffffu, w[0], 1);
-    if (l.lane == 0)
-      left = beside;
-    if (l.lane == 31)
-      right = beside;
+    pixels.luma (a, l, ring + SLOT * P::SLOT, w, left, right);
     left = __byte_perm (left, w[0], rim.left_select);
-    right = __byte_perm (right, w[W - 1], rim.right_select);
+    right = __byte_perm (right, w[3], rim.right_select);
     if (PLAIN)
       return;
+    if (a.border == SOBEL_BORDER_ZERO && l.x == 0)
+      left = a.outside;
     if (rim.ragged)
-      fix_ragged<W> (a, l, w, left, right);
-    if (a.border == SOBEL_BORDER_ZERO && (y < 0 || y >= a.height)) {
-#pragma unroll
-      for (int i = 0; i < W; i++)
-        w[i] = a.outside;
-      left = right = a.outside;
-    }
+      fix_ragged (a, l, w, left, right);
+    if (a.border == SOBEL_BORDER_ZERO && (y < 0 || y >= a.height))
+      w[0] = w[1] = w[2] = w[3] = left = right = a.outside;
   }
 
-  /* `raw` is row y, the row above the first one to make or that one. */
+  /* Rows y - 1 and y, in slots 0 and 1. */
+  template <int ROW>
   __device__ __forceinline__ void
-  start (const typename P::Raw &raw, int row, int32_t y)
+  start (int32_t y)
   {
-    uint32_t w[W], left, right;
+    uint32_t w[4], left, right;
 
-    words (raw, y, w, left, right, keep);
-    sobel_fast_start<W, PLAIN> (a.math, rolling, row, w, left, right);
+    sobel_copies_wait<AHEAD - 1> ();
+    words<ROW> (y - 1 + ROW, w, left, right);
+    rolling.template start<ROW> (a.math, w, left, right);
+    fetch<(ROW + AHEAD) % SLOTS> ();
   }
 
-  /* `raw` is the row below y. */
+  /* The row below y, in SLOT, completes row y. */
+  template <int SLOT, int TURN>
   __device__ __forceinline__ void
-  make_row (const typename P::Raw &raw, int turn, int32_t y, bool wanted)
+  make_row (int32_t y)
   {
-    uint32_t w[W], e[W], left, right;
-    typename P::Keep kept;
+    uint32_t w[4], e[4], left, right;
 
-    words (raw, y + 1, w, left, right, kept);
-    sobel_fast_step<W, PLAIN, ROOT> (a.math, rolling, turn, w, left, right, e);
+    sobel_copies_wait<AHEAD - 1> ();
+    words<SLOT> (y + 1, w, left, right);
+    fetch<(SLOT + AHEAD) % SLOTS> ();
+    rolling.template step<TURN> (a.math, w, left, right, e);
     if (!PLAIN && a.border == SOBEL_BORDER_NONE)
-      blank_rim<W> (a, l, y, e);
+      blank_rim (a, l, y, e);
 #pragma unroll
-    for (int i = 0; i < W; i++)
+    for (int i = 0; i < 4; i++)
       e[i] = e[i] * a.math.sign + a.math.base;
-    if (wanted)
-      pixels.template store<PLAIN> (a, l, out, e, keep);
+    pixels.template store<PLAIN> (a, l, out, e, ring + (SLOT + SLOTS - 1) % SLOTS * P::SLOT);
     out += a.out_stride;
-    keep = kept;
   }
+
+  /* A slot is free for another row when every lane is past the wait after its last use; one row is being read, and
+   * another may be being stored. */
+  enum { SLOTS = 4, AHEAD = P::BUSY ? 2 : 3 };
 };
 
 /* The warps of a block walk side by side. */
 template <class P, bool PLAIN, bool ROOT>
-static __global__ void __launch_bounds__ (32 * MAX_BLOCK_WARPS, P::MIN_BLOCKS)
+static __global__ void __launch_bounds__ (32 * MAX_BLOCK_WARPS, PLAIN ? P::MIN_BLOCKS : 3)
 fast_kernel (const SobelFastArgs a)
 {
-  __shared__ uint4 stage[P::STAGE ? MAX_BLOCK_WARPS * P::STAGE / 16 : 1];
+  typedef Walk<P, PLAIN, ROOT> W;
+  __shared__ uint4 ring[MAX_BLOCK_WARPS * W::SLOTS * P::SLOT / 16];
   const unsigned lane = threadIdx.x, warp = threadIdx.y;
-  const int32_t x = (int32_t) ((blockIdx.x * blockDim.y + warp) * 32 + lane) * 4 * P::WORDS;
+  const int32_t x = (int32_t) ((blockIdx.x * blockDim.y + warp) * 32 + lane) * FAST_PIXELS;
   const int32_t end = min (a.first_row + (int32_t) (blockIdx.y + 1) * a.rows, a.end_row);
-  const SobelFastLane place = {x, a.width - x, lane, stage + warp * (P::STAGE / 16)};
+  const SobelFastLane place = {x, a.width - x, lane};
   int32_t y = a.first_row + (int32_t) blockIdx.y * a.rows;
-  Walk<P, PLAIN, ROOT> walk (a, place, y);
-  typename P::Raw odd, even;
+  W walk (a, place, (uint8_t *) ring + warp * (W::SLOTS * P::SLOT), y, end);
 
-  if (x - (int32_t) lane * 4 * P::WORDS >= a.width)
+  if (x - (int32_t) lane * FAST_PIXELS >= a.width)
     return;
-  walk.load_above (y, odd);
-  walk.load (even);
-  walk.start (odd, 0, y - 1);
-  walk.load (odd);
-  walk.start (even, 1, y);
-  if (y + 1 < end)
-    walk.load (even);
-  /* Rows are loaded two ahead of the one that they complete. */
-#pragma unroll 2
-  for (; y < end; y += 2) {
-    walk.make_row (odd, 0, y, true);
-    if (y + 2 < end)
-      walk.load (odd);
-    walk.make_row (even, 1, y + 1, y + 1 < end);
-    if (y + 3 < end)
-      walk.load (even);
+  walk.fetch_above (y);
+  walk.template fetch<1> ();
+  if (W::AHEAD == 3)
+    walk.template fetch<2> ();
+  walk.template start<0> (y);
+  walk.template start<1> (y);
+  for (;;) {
+    walk.template make_row<2, 0> (y);
+    if (++y >= end)
+      break;
+    walk.template make_row<3, 1> (y);
+    if (++y >= end)
+      break;
+    walk.template make_row<0, 0> (y);
+    if (++y >= end)
+      break;
+    walk.template make_row<1, 1> (y);
+    if (++y >= end)
+      break;
   }
 }
 
@@ -267,6 +278,7 @@ fast_math (const SobelRecipe *recipe)
   m.sum_weights = (uint32_t) recipe->side * 0x00010001u + ((uint32_t) recipe->centre << 8);
   m.side = (float) recipe->side;
   m.centre = (float) recipe->centre;
+  m.centre_halves = recipe->centre == 2 ? 0x40004000 : 0x3c003c00;
   m.x_share = recipe->gradient != SOBEL_GRADIENT_Y ? 1.0f : 0.0f;
   m.y_share = recipe->gradient != SOBEL_GRADIENT_X ? 1.0f : 0.0f;
   m.range_pair = recipe->range * 0x00010001u;
@@ -335,14 +347,14 @@ static cudaError_t
 launch (const SobelCudaPicture *p, const SobelFastArgs &a, cudaStream_t stream)
 {
   const SobelRecipe *recipe = &p->recipe;
-  const int32_t columns = (a.width + 128 * P::WORDS - 1) / (128 * P::WORDS);
+  const int32_t columns = (a.width + WARP_PIXELS - 1) / WARP_PIXELS;
   const dim3 block (32, block_warps (columns));
   const dim3 grid (((unsigned) columns + block.y - 1) / block.y,
                    (unsigned) ((a.end_row - a.first_row + a.rows - 1) / a.rows));
   const bool root = recipe->gradient == SOBEL_GRADIENT_BOTH && recipe->norm == SOBEL_NORM_L2;
   const bool mirrors = recipe->border == SOBEL_BORDER_REPLICATE || recipe->border == SOBEL_BORDER_MIRROR;
 
-  if (root && mirrors && recipe->side == 1 && !recipe->threshold && a.width % (4 * P::WORDS) == 0)
+  if (root && mirrors && recipe->side == 1 && !recipe->threshold && a.width % FAST_PIXELS == 0)
     fast_kernel<P, true, true><<<grid, block, 0, stream>>> (a);
   else if (root)
     fast_kernel<P, false, true><<<grid, block, 0, stream>>> (a);
@@ -351,29 +363,39 @@ launch (const SobelCudaPicture *p, const SobelFastArgs &a, cudaStream_t stream)
   return cudaGetLastError ();
 }
 
-extern "C" SobelFastShape
-sobel_cuda_fast_shape (const SobelCudaPicture *p, SobelFastKind kind, int32_t multiprocessors)
+extern "C" int32_t
+sobel_cuda_fast_rows (const SobelCudaPicture *p, SobelFastKind kind, int32_t multiprocessors)
 {
-  const int32_t words = kind == SOBEL_FAST_RGB32 || kind == SOBEL_FAST_RGB32_LUMA ? 1 : 4;
-  const int64_t columns = (p->in.width + 128 * words - 1) / (128 * words);
-  const int64_t rows = p->end_row - p->first_row;
-  /* As tall a share as leaves every multiprocessor 16 warps: two rows of each are read for their neighbours' sake. */
-  const int64_t tall = rows * columns / (16 * (int64_t) multiprocessors) & ~1ll;
-  const SobelFastShape shape = {(int32_t) (tall < 2 ? 2 : tall > 32 ? 32 : tall), words};
+  const int32_t columns = (p->in.width + WARP_PIXELS - 1) / WARP_PIXELS;
+  const int32_t rows = p->end_row - p->first_row;
+  const int32_t across = (int32_t) block_warps (columns), blocks = (columns + across - 1) / across;
+  const int32_t resident = (kind == SOBEL_FAST_LUMA ? SobelLumaPixels::MIN_BLOCKS : 5) * MAX_BLOCK_WARPS / across;
+  int32_t best = 2, n;
+  int64_t best_cost = INT64_MAX;
 
-  return shape;
+  /* Blocks come in waves of what the GPU holds at once. A share costs its rows, the two beside them, and the wait for
+   * the first of them: as much as four more. */
+  for (n = 2; n <= 64; n++) {
+    const int64_t shares = (int64_t) ((rows + n - 1) / n) * blocks, at_once = (int64_t) resident * multiprocessors;
+    const int64_t cost = (shares + at_once - 1) / at_once * (n + 6);
+    if (cost < best_cost) {
+      best = n;
+      best_cost = cost;
+    }
+  }
+  return best;
 }
 
 extern "C" cudaError_t
-sobel_cuda_fast (const SobelCudaPicture *p, SobelFastKind kind, SobelFastShape shape, cudaStream_t stream)
+sobel_cuda_fast (const SobelCudaPicture *p, SobelFastKind kind, int32_t rows, cudaStream_t stream)
 {
-  const SobelFastArgs a = fast_args (p, shape.rows);
+  const SobelFastArgs a = fast_args (p, rows);
 
   if (a.end_row <= a.first_row)
     return cudaSuccess;
   switch (kind) {
     case SOBEL_FAST_LUMA:
-      return shape.words == 2 ? launch<SobelLumaPixels<2>> (p, a, stream) : launch<SobelLumaPixels<4>> (p, a, stream);
+      return launch<SobelLumaPixels> (p, a, stream);
     case SOBEL_FAST_RGB24:
       return launch<SobelRgb24Pixels<false>> (p, a, stream);
     case SOBEL_FAST_RGB32:

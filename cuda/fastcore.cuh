@@ -6,11 +6,14 @@
  * through registers: of each row the horizontal difference D (-1 0 1) and the horizontal sum T (s c s) are made once,
  *   gx(y) = s D(y-1) + c D(y) + s D(y+1),   gy(y) = T(y+1) - T(y-1).
  *
- * D and T are byte dot products whose accumulator starts at the bits of a float in 0.5 ... 1: there the last bit is
- * 2^-24, so the result *is* the float 0.5 + T 2^-24 without a conversion, and differences are exact. With
- * n = gx^2 + gy^2 + 1/2 in units of 2^-48, the root is in units of 2^-24, which is also the step of a half's
- * subnormals: rounding it towards zero to half precision leaves floor (sqrt (gx^2 + gy^2)) as an integer, two
- * pixels an instruction.
+ * Everything is an integer times 2^-24. That is the step of a half's subnormals, so that a byte with a zero byte beside
+ * it *is* a half, and of floats between 0.5 and 1. Sobel's and Prewitt's gradients stay within the 11 bits that a half
+ * adds exactly, two pixels an instruction (SobelHalfRolling). Scharr's do not: there D and T are byte dot products
+ * whose accumulator starts at the bits of 0.5 or 0.75, so that the result is a float without a conversion
+ * (SobelFloatRolling).
+ *
+ * n = gx^2 + gy^2 + 1/2 is a float in units of 2^-48, its root one in units of 2^-24; rounding that towards zero to half
+ * precision leaves floor (sqrt (gx^2 + gy^2)) as a subnormal, that is, as an integer.
  *
  * Exact: |gx|, |gy| <= 4080, so every difference and weighted sum has at most 13 bits; n is exact while below 2^23,
  * and above the root exceeds 255 anyway. sqrt.approx is within 2^-23 of the root, relatively, while the root of n is
@@ -25,18 +28,13 @@ typedef struct SobelFastMath
 {
   uint32_t sum_weights; /* of T: s, c, s in bytes 0 to 2 */
   float side, centre;
+  uint32_t centre_halves; /* centre as a half, twice */
   float x_share, y_share; /* where no root is taken: E = |gx| x_share + |gy| y_share */
   uint32_t range_pair;     /* w - b, twice, in halves of a word */
   uint32_t threshold_pair; /* 0x8000 - threshold, twice; 0: none */
   uint32_t base, sign;     /* a byte of the output: base + sign * E, sign is 1 or -1; four bytes of base */
 } SobelFastMath;
 
-/* D and T of the rows before, for N samples. */
-template <int N> struct SobelRolling {
-  float partial[N]; /* s D(y-1) + c D(y) */
-  float last[N];    /* D(y) */
-  float sum[2][N];  /* T(y-1), T(y), in turns */
-};
 
 /* Four bytes of `a` with those of the constant `weights`, plus `sum`. */
 static __device__ __forceinline__ uint32_t
@@ -122,67 +120,148 @@ sobel_fast_row (const SobelFastMath &m, uint32_t before, uint32_t w, uint32_t af
   t[3] = __int_as_float ((int) sobel_dot (hi, t0, SOBEL_HALF));
 }
 
-/* Takes the row below and makes the edges of the row before it: four E a word. PLAIN: side
- * weights are 1, and there is no threshold. `turn`: alternates between 0 and 1. */
-template <int W, bool PLAIN, bool ROOT>
+/* Pairs of E in halves of words to four E in a word. */
+template <int W>
 static __device__ __forceinline__ void
-sobel_fast_step (const SobelFastMath &m, SobelRolling<4 * W> &r, int turn, const uint32_t (&w)[W], uint32_t left,
-                 uint32_t right, uint32_t (&edges)[W])
+sobel_fast_edges (const SobelFastMath &m, bool threshold, uint32_t (&pair)[2 * W], unsigned order,
+                  uint32_t (&edges)[W])
 {
-  uint32_t pair[2 * W];
-
-#pragma unroll
-  for (int i = 0; i < W; i++) {
-    float d[4], t[4], gx[4], gy[4];
-
-    sobel_fast_row (m, i ? w[i - 1] : left, w[i], i + 1 < W ? w[i + 1] : right, d, t);
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const int n = 4 * i + k;
-      if (PLAIN) {
-        gx[k] = r.partial[n] + d[k];
-        r.partial[n] = __fmaf_rn (d[k], m.centre, r.last[n]);
-      } else {
-        gx[k] = __fmaf_rn (d[k], m.side, r.partial[n]);
-        r.partial[n] = __fmaf_rn (d[k], m.centre, r.last[n] * m.side);
-      }
-      r.last[n] = d[k];
-      gy[k] = t[k] - r.sum[turn][n];
-      r.sum[turn][n] = t[k];
-    }
-    pair[2 * i] = sobel_fast_pair<ROOT> (m, gx[0], gy[0], gx[1], gy[1]);
-    pair[2 * i + 1] = sobel_fast_pair<ROOT> (m, gx[2], gy[2], gx[3], gy[3]);
-  }
-  if (!PLAIN && m.threshold_pair) {
+  if (threshold) {
 #pragma unroll
     for (int i = 0; i < 2 * W; i++)
       pair[i] = sobel_fast_threshold (m, pair[i]);
   }
 #pragma unroll
   for (int i = 0; i < W; i++)
-    edges[i] = __byte_perm (pair[2 * i], pair[2 * i + 1], 0x6420);
+    edges[i] = __byte_perm (pair[2 * i], pair[2 * i + 1], order);
 }
 
-/* The first two rows: y - 1 and y. */
-template <int W, bool PLAIN>
-static __device__ __forceinline__ void
-sobel_fast_start (const SobelFastMath &m, SobelRolling<4 * W> &r, int row, const uint32_t (&w)[W], uint32_t left,
-                  uint32_t right)
-{
-#pragma unroll
-  for (int i = 0; i < W; i++) {
-    float d[4], t[4];
+/* D and T of the rows before, and what they make of the next. The first two rows, y - 1 and y, are taken by
+ * start<0> and start<1>; each further one completes the edges of the row before it. TURN alternates from 0. */
+template <int W, bool ROOT> struct SobelFloatRolling {
+  enum { N = 4 * W };
+  float partial[N]; /* s D(y-1) + c D(y) */
+  float last[N];    /* D(y) */
+  float sum[2][N];  /* T(y-1), T(y), in turns */
 
-    sobel_fast_row (m, i ? w[i - 1] : left, w[i], i + 1 < W ? w[i + 1] : right, d, t);
+  template <int ROW>
+  __device__ __forceinline__ void
+  start (const SobelFastMath &m, const uint32_t (&w)[W], uint32_t left, uint32_t right)
+  {
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const int n = 4 * i + k;
-      if (row == 1)
-        r.partial[n] = __fmaf_rn (d[k], m.centre, PLAIN ? r.last[n] : r.last[n] * m.side);
-      r.last[n] = d[k];
-      r.sum[row][n] = t[k];
+    for (int i = 0; i < W; i++) {
+      float d[4], t[4];
+
+      sobel_fast_row (m, i ? w[i - 1] : left, w[i], i + 1 < W ? w[i + 1] : right, d, t);
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const int n = 4 * i + k;
+        if (ROW == 1)
+          partial[n] = __fmaf_rn (d[k], m.centre, last[n] * m.side);
+        last[n] = d[k];
+        sum[ROW][n] = t[k];
+      }
     }
   }
-}
+
+  template <int TURN>
+  __device__ __forceinline__ void
+  step (const SobelFastMath &m, const uint32_t (&w)[W], uint32_t left, uint32_t right, uint32_t (&edges)[W])
+  {
+    uint32_t pair[2 * W];
+
+#pragma unroll
+    for (int i = 0; i < W; i++) {
+      float d[4], t[4], gx[4], gy[4];
+
+      sobel_fast_row (m, i ? w[i - 1] : left, w[i], i + 1 < W ? w[i + 1] : right, d, t);
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const int n = 4 * i + k;
+        gx[k] = __fmaf_rn (d[k], m.side, partial[n]);
+        partial[n] = __fmaf_rn (d[k], m.centre, last[n] * m.side);
+        last[n] = d[k];
+        gy[k] = t[k] - sum[TURN][n];
+        sum[TURN][n] = t[k];
+      }
+      pair[2 * i] = sobel_fast_pair<ROOT> (m, gx[0], gy[0], gx[1], gy[1]);
+      pair[2 * i + 1] = sobel_fast_pair<ROOT> (m, gx[2], gy[2], gx[3], gy[3]);
+    }
+    sobel_fast_edges<W> (m, m.threshold_pair != 0, pair, 0x6420, edges);
+  }
+};
+
+/* The same in halves, for side weights of 1: samples 0 and 2 of a word are a pair, and 1 and 3. */
+template <int W, bool ROOT> struct SobelHalfRolling {
+  __half2 partial[2 * W], last[2 * W], sum[2][2 * W];
+
+  static __device__ __forceinline__ __half2
+  halves (uint32_t bits)
+  {
+    return *reinterpret_cast<__half2 *> (&bits);
+  }
+
+  /* D and T of the pairs. */
+  static __device__ __forceinline__ void
+  row (const SobelFastMath &m, const uint32_t (&w)[W], uint32_t left, uint32_t right, __half2 (&d)[2 * W],
+       __half2 (&t)[2 * W])
+  {
+    const __half2 centre = halves (m.centre_halves);
+    uint32_t a[W], b[W];
+
+#pragma unroll
+    for (int i = 0; i < W; i++) {
+      a[i] = w[i] & 0x00ff00ff;
+      b[i] = __byte_perm (w[i], 0, 0x4341);
+    }
+#pragma unroll
+    for (int i = 0; i < W; i++) {
+      const __half2 even = halves (a[i]), odd = halves (b[i]);
+      const __half2 before = halves (i ? __byte_perm (b[i - 1], b[i], 0x5432) : __byte_perm (left, b[i], 0x5453));
+      const __half2 after =
+          halves (i + 1 < W ? __byte_perm (a[i], a[i + 1], 0x5432) : __byte_perm (a[i], right, 0x3432));
+
+      d[2 * i] = __hsub2 (odd, before);
+      d[2 * i + 1] = __hsub2 (after, even);
+      t[2 * i] = __hfma2 (even, centre, __hadd2 (before, odd));
+      t[2 * i + 1] = __hfma2 (odd, centre, __hadd2 (even, after));
+    }
+  }
+
+  template <int ROW>
+  __device__ __forceinline__ void
+  start (const SobelFastMath &m, const uint32_t (&w)[W], uint32_t left, uint32_t right)
+  {
+    __half2 d[2 * W];
+
+    row (m, w, left, right, d, sum[ROW]);
+#pragma unroll
+    for (int i = 0; i < 2 * W; i++) {
+      if (ROW == 1)
+        partial[i] = __hfma2 (d[i], halves (m.centre_halves), last[i]);
+      last[i] = d[i];
+    }
+  }
+
+  template <int TURN>
+  __device__ __forceinline__ void
+  step (const SobelFastMath &m, const uint32_t (&w)[W], uint32_t left, uint32_t right, uint32_t (&edges)[W])
+  {
+    __half2 d[2 * W], t[2 * W];
+    uint32_t pair[2 * W];
+
+    row (m, w, left, right, d, t);
+#pragma unroll
+    for (int i = 0; i < 2 * W; i++) {
+      const __half2 gx = __hadd2 (partial[i], d[i]), gy = __hsub2 (t[i], sum[TURN][i]);
+
+      partial[i] = __hfma2 (d[i], halves (m.centre_halves), last[i]);
+      last[i] = d[i];
+      sum[TURN][i] = t[i];
+      pair[i] = sobel_fast_pair<ROOT> (m, __low2float (gx), __low2float (gy), __high2float (gx), __high2float (gy));
+    }
+    sobel_fast_edges<W> (m, false, pair, 0x6240, edges);
+  }
+};
 
 #endif

@@ -2,17 +2,18 @@
 #ifndef SOBEL_CUDA_FASTPIXELS_CUH
 #define SOBEL_CUDA_FASTPIXELS_CUH
 
-/* Rows of pixels in and out of the fast kernels: a warp takes 32 N pixels of a row, lane after lane.
+/* Rows of pixels in and out of the fast kernels. A warp takes 512 pixels of a row, 16 a lane. Rows are copied to shared
+ * memory some rows ahead of their use, whole vectors side by side, each to a slot of a ring; a slot is
+ *   12 bytes of nothing, the 4 bytes left of the warp's pixels, the pixels, the 4 bytes right of them.
  *
  * A pixel type P is what a lane knows of its place in every row, and has
- *   WORDS   words of luma a lane (N / 4)
- *   STAGE   bytes of shared memory a warp needs
+ *   SLOT    bytes of a slot
+ *   BUSY    slots that a row is still needed in after it has given its luma (it is then read again and overwritten when
+ *           its edges are stored)
  *   MIN_BLOCKS  blocks to be resident on a multiprocessor, which bounds the registers
- *   Raw     a lane's share of a row as loaded, a row or two ahead of its use
- *   Keep    what of a row is needed again when its edges are known (alpha)
- *   load    starts the loads of a row
- *   luma    the words of luma; and for the first and last lane the word beside the warp's own
- *   store   writes edges
+ *   fetch   starts the copy of a row to a slot
+ *   luma    a slot's words of luma, and the words beside them
+ *   store   writes edges; `slot` is where their row was
  * Rows begin at 16-byte boundaries and may be read to the end of the vector that their last pixel is in. Lanes beyond
  * the picture load something that is inside. */
 
@@ -44,8 +45,64 @@ typedef struct SobelFastLane
   int32_t x; /* first pixel */
   int32_t n; /* pixels of the picture from x on; 0 or less: none */
   unsigned lane;
-  uint4 *stage; /* the warp's shared memory */
 } SobelFastLane;
+
+enum { FAST_WORDS = 4, FAST_PIXELS = 16, SLOT_MARGIN = 16 };
+
+/* ---- copies to shared memory ---------------------------------------------------------------------- */
+
+template <int BYTES>
+static __device__ __forceinline__ void
+sobel_copy_ahead (uint8_t *to, const uint8_t *from)
+{
+#if __CUDA_ARCH__ >= 800
+  const uint32_t at = (uint32_t) __cvta_generic_to_shared (to);
+
+  if (BYTES == 16)
+    asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+  else
+    asm volatile ("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at), "l"(from) : "memory");
+#else
+  if (BYTES == 16)
+    *reinterpret_cast<uint4 *> (to) = __ldg (reinterpret_cast<const uint4 *> (from));
+  else
+    *reinterpret_cast<uint32_t *> (to) = __ldg (reinterpret_cast<const uint32_t *> (from));
+#endif
+}
+
+/* Ends a group of copies; rows are groups. */
+static __device__ __forceinline__ void
+sobel_copies_end (void)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile ("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* All groups but the last `PENDING` have arrived, of every lane. */
+template <int PENDING>
+static __device__ __forceinline__ void
+sobel_copies_wait (void)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile ("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+  __syncwarp ();
+}
+
+static __device__ __forceinline__ uint4
+sobel_shared_vector (const uint8_t *at)
+{
+  return *reinterpret_cast<const uint4 *> (at);
+}
+
+static __device__ __forceinline__ uint32_t
+sobel_shared_word (const uint8_t *at)
+{
+  return *reinterpret_cast<const uint32_t *> (at);
+}
+
+/* ---- luma ----------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ uint32_t
 sobel_fast_luma (const SobelFastArgs &a, uint32_t pixel)
@@ -67,172 +124,156 @@ sobel_pack_bytes (uint32_t a, uint32_t b, uint32_t c, uint32_t d)
   return __byte_perm (__byte_perm (a, b, 0x0040), __byte_perm (c, d, 0x0040), 0x5410);
 }
 
-/* The first `count` bytes of the words. */
-template <int WORDS>
+/* ---- stores --------------------------------------------------------------------------------------- */
+
+/* The first `count` bytes of a vector. WHOLE: all or none. */
+template <bool WHOLE>
 static __device__ __forceinline__ void
-sobel_store_bytes (uint8_t *p, const uint32_t *w, int32_t count)
+sobel_store_vector (uint8_t *p, uint4 v, int32_t count)
 {
+  if (count >= (WHOLE ? 1 : 16)) {
+    *reinterpret_cast<uint4 *> (p) = v;
+  } else if (!WHOLE && count > 0) {
+    const uint32_t w[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
-  for (int i = 0; i < 4 * WORDS; i++)
-    if (i < count)
-      p[i] = (uint8_t) (w[i / 4] >> 8 * (i % 4));
+    for (int i = 0; i < 16; i++)
+      if (i < count)
+        p[i] = (uint8_t) (w[i / 4] >> 8 * (i % 4));
+  }
 }
 
-template <int W> struct SobelVector;
-template <> struct SobelVector<1> {
-  typedef uint32_t Type;
-};
-template <> struct SobelVector<2> {
-  typedef uint2 Type;
-};
-template <> struct SobelVector<4> {
-  typedef uint4 Type;
-};
-
-/* Only the first lane has pixels to its left in another warp, and only the last to its right. */
-static __device__ __forceinline__ bool
-sobel_fast_has_beside (const SobelFastLane &l, int32_t n)
+template <bool WHOLE>
+static __device__ __forceinline__ void
+sobel_store_luma (const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4])
 {
-  return (l.lane == 0 && l.x > 0) || (l.lane == 31 && l.n > n);
+  sobel_store_vector<WHOLE> (row + (uint32_t) l.x, make_uint4 (e[0], e[1], e[2], e[3]), l.n);
 }
+
+/* ---- what the pixel types share ------------------------------------------------------------------- */
+
+/* BYTES a pixel. VECTORS: copied by a lane, 32 apart. */
+template <int BYTES> struct SobelPixelRows {
+  enum { VECTORS = BYTES, ROW = 32 * FAST_PIXELS * BYTES, SLOT = ROW + 2 * SLOT_MARGIN };
+
+  uint32_t at[VECTORS], beside_at; /* bytes from a row's start */
+  uint32_t beside_to;              /* bytes from a slot's start */
+  uint32_t first;                  /* where the warp's pixels begin in a row, bytes */
+  int32_t bytes;                   /* of them that are in the picture */
+  bool has_beside;                 /* this lane copies the bytes left or right of them */
+
+  __device__ __forceinline__
+  SobelPixelRows (const SobelFastArgs &a, const SobelFastLane &l)
+      : beside_to (l.lane == 0 ? SLOT_MARGIN - 4 : SLOT_MARGIN + ROW),
+        has_beside ((l.lane == 0 && l.x > 0) || (l.lane == 31 && l.n > FAST_PIXELS))
+  {
+    const int32_t x0 = l.x - (int32_t) l.lane * FAST_PIXELS;
+
+    first = (uint32_t) (BYTES * x0);
+    bytes = BYTES * min (a.width - x0, 32 * (int32_t) FAST_PIXELS);
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++)
+      at[i] = first + 16 * min (l.lane + 32 * i, (uint32_t) (bytes - 1) / 16);
+    beside_at = l.lane == 0 ? first - 4 : first + ROW;
+  }
+
+  __device__ __forceinline__ void
+  fetch_beside (const uint8_t *row, uint8_t *slot) const
+  {
+    if (has_beside)
+      sobel_copy_ahead<4> (slot + beside_to, row + beside_at);
+  }
+};
 
 /* ---- a plane of bytes ----------------------------------------------------------------------------- */
 
-template <int W> struct SobelLumaPixels {
-  enum { WORDS = W, STAGE = 0, N = 4 * W, MIN_BLOCKS = W == 4 ? 4 : 5 };
-  typedef typename SobelVector<W>::Type Vector;
-  struct Raw {
-    Vector v;
-    uint32_t beside;
-  };
-  struct Keep {
-  };
-
-  uint32_t at, beside_at; /* bytes from a row's start */
-  bool has_beside;
+struct SobelLumaPixels : SobelPixelRows<1> {
+  enum { BUSY = 0, MIN_BLOCKS = 7 };
 
   __device__ __forceinline__
-  SobelLumaPixels (const SobelFastArgs &a, const SobelFastLane &l)
-      : at (min (l.x, (a.width - 1) / N * N)), beside_at (l.lane == 0 ? l.x - 4 : l.x + N),
-        has_beside (sobel_fast_has_beside (l, N))
+  SobelLumaPixels (const SobelFastArgs &a, const SobelFastLane &l) : SobelPixelRows<1> (a, l)
   {
   }
 
   __device__ __forceinline__ void
-  load (const uint8_t *row, Raw &raw) const
+  fetch (const SobelFastLane &l, const uint8_t *row, uint8_t *slot) const
   {
-    raw.v = __ldg (reinterpret_cast<const Vector *> (row + at));
-    if (has_beside)
-      raw.beside = __ldg (reinterpret_cast<const uint32_t *> (row + beside_at));
+    sobel_copy_ahead<16> (slot + SLOT_MARGIN + 16 * l.lane, row + at[0]);
+    fetch_beside (row, slot);
   }
 
   __device__ __forceinline__ void
-  luma (const SobelFastArgs &, const SobelFastLane &, const Raw &raw, uint32_t (&w)[W], uint32_t &beside, Keep &) const
+  luma (const SobelFastArgs &, const SobelFastLane &l, const uint8_t *slot, uint32_t (&w)[4], uint32_t &left,
+        uint32_t &right) const
   {
-    *reinterpret_cast<Vector *> (w) = raw.v;
-    beside = raw.beside;
-  }
+    const uint8_t *own = slot + SLOT_MARGIN + 16 * l.lane;
 
-  /* WHOLE: a lane has N pixels or none. */
-  template <bool WHOLE>
-  static __device__ __forceinline__ void
-  store (const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[W])
-  {
-    if (l.n >= (WHOLE ? 1 : N))
-      *reinterpret_cast<Vector *> (row + (uint32_t) l.x) = *reinterpret_cast<const Vector *> (e);
-    else if (!WHOLE && l.n > 0)
-      sobel_store_bytes<W> (row + (uint32_t) l.x, e, l.n);
+    *reinterpret_cast<uint4 *> (w) = sobel_shared_vector (own);
+    left = sobel_shared_word (own - 4);
+    right = sobel_shared_word (own + 16);
   }
 
   template <bool WHOLE>
   __device__ __forceinline__ void
-  store (const SobelFastArgs &, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[W], const Keep &) const
+  store (const SobelFastArgs &, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *) const
   {
-    store<WHOLE> (l, row, e);
+    sobel_store_luma<WHOLE> (l, row, e);
   }
 };
 
 /* ---- three bytes a pixel -------------------------------------------------------------------------- */
 
-/* Rows go through shared memory, so that global memory sees whole vectors side by side: lane i loads vectors i,
- * 32 + i and 64 + i of the warp's 96, and takes 3 i to 3 i + 2. */
-template <bool TO_LUMA> struct SobelRgb24Pixels {
-  enum { WORDS = 4, N = 16, STAGE = 32 * 3 * N, MIN_BLOCKS = 3 };
-  struct Raw {
-    uint4 v[3];
-    uint32_t beside; /* pixel */
-  };
-  struct Keep {
-  };
-
-  uint32_t at[3], beside_at; /* bytes from a row's start */
-  uint32_t first;            /* where the warp's pixels begin, likewise */
-  int32_t bytes;             /* of them that are in the picture */
-  bool has_beside;
+template <bool TO_LUMA> struct SobelRgb24Pixels : SobelPixelRows<3> {
+  enum { BUSY = TO_LUMA ? 0 : 1, MIN_BLOCKS = 5 };
 
   __device__ __forceinline__
-  SobelRgb24Pixels (const SobelFastArgs &a, const SobelFastLane &l)
-      : has_beside (sobel_fast_has_beside (l, N))
+  SobelRgb24Pixels (const SobelFastArgs &a, const SobelFastLane &l) : SobelPixelRows<3> (a, l)
   {
-    const int32_t x0 = l.x - (int32_t) l.lane * N;
-
-    first = 3 * x0;
-    bytes = 3 * min (a.width - x0, 32 * (int32_t) N);
-#pragma unroll
-    for (int i = 0; i < 3; i++)
-      at[i] = first + 16 * min ((int32_t) l.lane + 32 * i, (bytes - 1) / 16);
-    beside_at = l.lane == 0 ? first - 3 : first + STAGE;
   }
 
   __device__ __forceinline__ void
-  load (const uint8_t *row, Raw &raw) const
+  fetch (const SobelFastLane &l, const uint8_t *row, uint8_t *slot) const
   {
 #pragma unroll
     for (int i = 0; i < 3; i++)
-      raw.v[i] = __ldg (reinterpret_cast<const uint4 *> (row + at[i]));
-    if (has_beside)
-      raw.beside = __ldg (row + beside_at) | (uint32_t) __ldg (row + beside_at + 1) << 8 |
-                   (uint32_t) __ldg (row + beside_at + 2) << 16;
+      sobel_copy_ahead<16> (slot + SLOT_MARGIN + 16 * (l.lane + 32 * i), row + at[i]);
+    fetch_beside (row, slot);
   }
 
   __device__ __forceinline__ void
-  luma (const SobelFastArgs &a, const SobelFastLane &l, const Raw &raw, uint32_t (&w)[4], uint32_t &beside,
-        Keep &) const
+  luma (const SobelFastArgs &a, const SobelFastLane &l, const uint8_t *slot, uint32_t (&w)[4], uint32_t &left,
+        uint32_t &right) const
   {
+    const uint8_t *own = slot + SLOT_MARGIN + 48 * l.lane;
     uint32_t b[12];
 
-    __syncwarp ();
 #pragma unroll
     for (int i = 0; i < 3; i++)
-      l.stage[l.lane + 32 * i] = raw.v[i];
-    __syncwarp ();
-#pragma unroll
-    for (int i = 0; i < 3; i++)
-      *reinterpret_cast<uint4 *> (b + 4 * i) = l.stage[3 * l.lane + i];
+      *reinterpret_cast<uint4 *> (b + 4 * i) = sobel_shared_vector (own + 16 * i);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const uint32_t *q = b + 3 * i;
       w[i] = sobel_pack_bytes (sobel_fast_luma (a, q[0]), sobel_fast_luma (a, __byte_perm (q[0], q[1], 0x6543)),
                                sobel_fast_luma (a, __byte_perm (q[1], q[2], 0x5432)), sobel_fast_luma (a, q[2] >> 8));
     }
-    if (has_beside)
-      beside = sobel_fast_luma (a, raw.beside) * 0x01010101u;
+    left = sobel_fast_luma (a, sobel_shared_word (own - 4) >> 8) << 24;
+    right = sobel_fast_luma (a, sobel_shared_word (own + 48));
   }
 
   template <bool WHOLE>
   __device__ __forceinline__ void
-  store (const SobelFastArgs &, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], const Keep &) const
+  store (const SobelFastArgs &, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *slot) const
   {
     if (TO_LUMA)
-      SobelLumaPixels<4>::store<WHOLE> (l, row, e);
+      sobel_store_luma<WHOLE> (l, row, e);
     else
-      store_pixels<WHOLE> (l, row, e);
+      store_pixels<WHOLE> (l, row, e, slot + SLOT_MARGIN);
   }
 
 private:
+  /* By way of shared memory, so that global memory sees whole vectors side by side. */
   template <bool WHOLE>
   __device__ __forceinline__ void
-  store_pixels (const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4]) const
+  store_pixels (const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *stage) const
   {
     uint32_t b[12];
 
@@ -242,98 +283,96 @@ private:
       b[3 * i + 1] = __byte_perm (e[i], 0, 0x2211);
       b[3 * i + 2] = __byte_perm (e[i], 0, 0x3332);
     }
-    __syncwarp ();
 #pragma unroll
     for (int i = 0; i < 3; i++)
-      l.stage[3 * l.lane + i] = *reinterpret_cast<const uint4 *> (b + 4 * i);
+      *reinterpret_cast<uint4 *> (stage + 48 * l.lane + 16 * i) = *reinterpret_cast<const uint4 *> (b + 4 * i);
     __syncwarp ();
 #pragma unroll
     for (int i = 0; i < 3; i++) {
       const uint32_t to = 16 * (l.lane + 32 * i);
-      const uint4 v = l.stage[l.lane + 32 * i];
-      if ((int32_t) to + 16 <= bytes) {
-        *reinterpret_cast<uint4 *> (row + first + to) = v;
-      } else if (!WHOLE && (int32_t) to < bytes) {
-        const uint32_t part[4] = {v.x, v.y, v.z, v.w};
-        sobel_store_bytes<4> (row + first + to, part, bytes - (int32_t) to);
-      }
+      sobel_store_vector<WHOLE> (row + first + to, sobel_shared_vector (stage + to), bytes - (int32_t) to);
     }
   }
 };
 
 /* ---- four bytes a pixel --------------------------------------------------------------------------- */
 
-template <bool TO_LUMA> struct SobelRgb32Pixels {
-  enum { WORDS = 1, N = 4, STAGE = 0, MIN_BLOCKS = 6 };
-  struct Raw {
-    uint4 v;
-    uint32_t beside; /* pixel */
-  };
-  struct Keep {
-    uint4 v;
-  };
+/* Vectors are swizzled in the slots, or the four that a lane takes would fall into the same banks as its neighbours'. */
+template <bool TO_LUMA> struct SobelRgb32Pixels : SobelPixelRows<4> {
+  enum { BUSY = TO_LUMA ? 0 : 1, MIN_BLOCKS = 5 };
 
-  uint32_t at, beside_at; /* bytes from a row's start */
-  bool has_beside;
+  uint32_t left_at, right_at; /* of the words beside the lane's own, in a slot */
 
   __device__ __forceinline__
   SobelRgb32Pixels (const SobelFastArgs &a, const SobelFastLane &l)
-      : at (4 * min (l.x, (a.width - 1) / N * N)), beside_at (4 * (l.lane == 0 ? l.x - 1 : l.x + N)),
-        has_beside (sobel_fast_has_beside (l, N))
+      : SobelPixelRows<4> (a, l), left_at (l.lane == 0 ? SLOT_MARGIN - 4 : vector_at (4 * l.lane - 1) + 12),
+        right_at (l.lane == 31 ? SLOT_MARGIN + ROW : vector_at (4 * l.lane + 4))
   {
   }
 
-  __device__ __forceinline__ void
-  load (const uint8_t *row, Raw &raw) const
+  static __device__ __forceinline__ uint32_t
+  vector_at (uint32_t n)
   {
-    raw.v = __ldg (reinterpret_cast<const uint4 *> (row + at));
-    if (has_beside)
-      raw.beside = __ldg (reinterpret_cast<const uint32_t *> (row + beside_at));
+    return SLOT_MARGIN + 16 * (n ^ (n >> 3 & 3));
   }
 
   __device__ __forceinline__ void
-  luma (const SobelFastArgs &a, const SobelFastLane &l, const Raw &raw, uint32_t (&w)[1], uint32_t &beside,
-        Keep &keep) const
+  fetch (const SobelFastLane &l, const uint8_t *row, uint8_t *slot) const
   {
-    keep.v = raw.v;
-    w[0] = sobel_pack_bytes (sobel_fast_luma (a, raw.v.x), sobel_fast_luma (a, raw.v.y), sobel_fast_luma (a, raw.v.z),
-                             sobel_fast_luma (a, raw.v.w));
-    if (has_beside)
-      beside = sobel_fast_luma (a, raw.beside) * 0x01010101u;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      sobel_copy_ahead<16> (slot + vector_at (l.lane + 32 * i), row + at[i]);
+    fetch_beside (row, slot);
+  }
+
+  __device__ __forceinline__ void
+  luma (const SobelFastArgs &a, const SobelFastLane &l, const uint8_t *slot, uint32_t (&w)[4], uint32_t &left,
+        uint32_t &right) const
+  {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const uint4 v = sobel_shared_vector (slot + vector_at (4 * l.lane + i));
+      w[i] = sobel_pack_bytes (sobel_fast_luma (a, v.x), sobel_fast_luma (a, v.y), sobel_fast_luma (a, v.z),
+                               sobel_fast_luma (a, v.w));
+    }
+    left = sobel_fast_luma (a, sobel_shared_word (slot + left_at)) << 24;
+    right = sobel_fast_luma (a, sobel_shared_word (slot + right_at));
   }
 
   template <bool WHOLE>
   __device__ __forceinline__ void
-  store (const SobelFastArgs &a, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[1], const Keep &keep) const
+  store (const SobelFastArgs &a, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *slot) const
   {
     if (TO_LUMA)
-      SobelLumaPixels<1>::store<WHOLE> (l, row, e);
+      sobel_store_luma<WHOLE> (l, row, e);
     else
-      store_pixels<WHOLE> (a, l, row, e, keep);
+      store_pixels<WHOLE> (a, l, row, e, slot);
   }
 
 private:
+  /* Over the pixels themselves, for their alpha's sake, and then as they came. */
   template <bool WHOLE>
   __device__ __forceinline__ void
-  store_pixels (const SobelFastArgs &a, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[1],
-                const Keep &keep) const
+  store_pixels (const SobelFastArgs &a, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4],
+                uint8_t *slot) const
   {
     const uint32_t s = a.pixel_select, f = a.pixel_fill;
     /* The selection's edge digits count on from pixel to pixel; the digit of the input's byte stays. */
     const uint32_t step = 0x1111 & ~(s >> 2);
-    uint32_t p[4];
 
-    p[0] = __byte_perm (e[0], keep.v.x, s) | f;
-    p[1] = __byte_perm (e[0], keep.v.y, s + step) | f;
-    p[2] = __byte_perm (e[0], keep.v.z, s + 2 * step) | f;
-    p[3] = __byte_perm (e[0], keep.v.w, s + 3 * step) | f;
-    if (l.n >= (WHOLE ? 1 : N)) {
-      *reinterpret_cast<uint4 *> (row + 4 * (uint32_t) l.x) = make_uint4 (p[0], p[1], p[2], p[3]);
-    } else if (!WHOLE) {
 #pragma unroll
-      for (int i = 0; i < N; i++)
-        if (i < l.n)
-          reinterpret_cast<uint32_t *> (row)[l.x + i] = p[i];
+    for (int i = 0; i < 4; i++) {
+      uint4 *at = reinterpret_cast<uint4 *> (slot + vector_at (4 * l.lane + i));
+      const uint4 v = *at;
+      *at = make_uint4 (__byte_perm (e[i], v.x, s) | f, __byte_perm (e[i], v.y, s + step) | f,
+                        __byte_perm (e[i], v.z, s + 2 * step) | f, __byte_perm (e[i], v.w, s + 3 * step) | f);
+    }
+    __syncwarp ();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const uint32_t to = 16 * (l.lane + 32 * i);
+      sobel_store_vector<WHOLE> (row + first + to, sobel_shared_vector (slot + vector_at (l.lane + 32 * i)),
+                                 bytes - (int32_t) to);
     }
   }
 };

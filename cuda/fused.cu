@@ -5,11 +5,16 @@
 #include "cudakernels.h"
 #include "cudasample.cuh"
 
-enum { TILE_W = 64, TILE_H = SOBEL_CUDA_ROW_UNIT, THREADS = 256 };
+enum {
+  TILE_W = 64,
+  TILE_H = SOBEL_CUDA_ROW_UNIT,
+  THREADS = 256,
+  HALO_SAMPLES = (TILE_W + 2) * (TILE_H + 2),
+};
 
 namespace
 {
-struct Tile {
+template <bool BYTES> struct Tile {
   const uint32_t (*l)[TILE_W + 2]; /* luma, from one sample outside the tile */
   const uint16_t (*e)[TILE_W];
   const SobelCudaPicture *picture;
@@ -38,39 +43,56 @@ struct Tile {
       return;
     for (i = 0; i < 9; i++)
       around[i] = luma (x + i % 3 - 1, y + i / 3 - 1);
-    sobel_gradients_of (&picture->recipe, around, gx, gy);
+    sobel_gradients_of<BYTES> (&picture->recipe, around, gx, gy);
   }
 };
 }
 
+template <bool BYTES>
 static __global__ void __launch_bounds__ (THREADS)
 fused_kernel (SOBEL_KERNEL_ARG SobelCudaPicture p)
 {
   __shared__ uint32_t luma[TILE_H + 2][TILE_W + 2];
   __shared__ uint16_t edges[TILE_H][TILE_W];
   const int32_t x0 = (int32_t) blockIdx.x * TILE_W, y0 = p.first_row + (int32_t) blockIdx.y * TILE_H;
-  const Tile tile = {luma, edges, &p, x0, y0};
-  int i;
+  const Tile<BYTES> tile = {luma, edges, &p, x0, y0};
+  int n;
 
-  for (i = (int) threadIdx.x; i < (TILE_W + 2) * (TILE_H + 2); i += THREADS) {
-    const int tx = i % (TILE_W + 2), ty = i / (TILE_W + 2);
-    luma[ty][tx] = sobel_in_luma_around (&p, min (x0 + tx - 1, p.in.width), min (y0 + ty - 1, p.in.height));
+#pragma unroll
+  for (n = 0; n < HALO_SAMPLES; n += THREADS) {
+    const int i = n + (int) threadIdx.x, tx = i % (TILE_W + 2), ty = i / (TILE_W + 2);
+    if (i < HALO_SAMPLES)
+      luma[ty][tx] = sobel_in_luma_around<BYTES> (&p, min (x0 + tx - 1, p.in.width), min (y0 + ty - 1, p.in.height));
   }
   __syncthreads ();
-  for (i = (int) threadIdx.x; i < TILE_W * TILE_H; i += THREADS) {
-    const int tx = i % TILE_W, ty = i / TILE_W;
+#pragma unroll
+  for (n = 0; n < TILE_W * TILE_H; n += THREADS) {
+    const int i = n + (int) threadIdx.x, tx = i % TILE_W, ty = i / TILE_W;
     const int32_t x = x0 + tx, y = y0 + ty;
     uint32_t strength = 0;
 
     if (x < p.in.width && y < p.in.height && !sobel_on_blank_rim (&p, x, y)) {
       int64_t gx, gy;
       tile.gradients (x, y, &gx, &gy);
-      strength = sobel_strength (&p.recipe, gx, gy);
+      strength = sobel_strength<BYTES> (&p.recipe, gx, gy);
     }
     edges[ty][tx] = (uint16_t) sobel_edge_finish (&p.recipe, strength);
   }
   __syncthreads ();
-  sobel_write_block (&p, tile, x0, y0, TILE_W, TILE_H, threadIdx.x, THREADS);
+  sobel_write_block<BYTES> (&p, tile, x0, y0, TILE_W, TILE_H, threadIdx.x, THREADS);
+}
+
+static bool
+is_bytes (const SobelFormat *format)
+{
+  unsigned i;
+
+  for (i = 0; i < format->n_components; i++) {
+    const SobelComponent *c = &format->component[i];
+    if (c->bytes != 1 || c->depth != 8 || c->pair_step != 2 * c->step)
+      return false;
+  }
+  return true;
 }
 
 extern "C" cudaError_t
@@ -81,7 +103,10 @@ sobel_cuda_fused (const SobelCudaPicture *picture, cudaStream_t stream)
 
   if (rows <= 0)
     return cudaSuccess;
-  fused_kernel<<<grid, THREADS, 0, stream>>> (*picture);
+  if (picture->recipe.exact && is_bytes (&picture->in_format) && is_bytes (&picture->out_format))
+    fused_kernel<true><<<grid, THREADS, 0, stream>>> (*picture);
+  else
+    fused_kernel<false><<<grid, THREADS, 0, stream>>> (*picture);
   return cudaGetLastError ();
 }
 
@@ -90,7 +115,7 @@ sobel_cuda_probe_code (void)
 {
   cudaFuncAttributes attributes;
 
-  return cudaFuncGetAttributes (&attributes, fused_kernel);
+  return cudaFuncGetAttributes (&attributes, fused_kernel<true>);
 }
 
 static __global__ void

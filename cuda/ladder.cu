@@ -57,7 +57,7 @@ gray_kernel (SOBEL_KERNEL_ARG SobelCudaPicture p, uint8_t *luma, size_t pitch)
   const int32_t y = p.first_row - 1 + (int32_t) (blockIdx.y * BLOCK + threadIdx.y);
 
   if (x < p.in.width && y >= 0 && y < p.in.height && y <= p.end_row)
-    reinterpret_cast<uint32_t *> (luma + (size_t) y * pitch)[x] = sobel_in_luma (&p, x, y);
+    reinterpret_cast<uint32_t *> (luma + (size_t) y * pitch)[x] = sobel_in_luma<false> (&p, x, y);
 }
 
 /* Edge value and where it goes. */
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void
 finish_edge (const SobelCudaPicture *p, const EdgePlane &edges, int32_t x, int32_t y, int64_t gx, int64_t gy)
 {
   const SobelRecipe *recipe = &p->recipe;
-  const uint32_t strength = sobel_on_blank_rim (p, x, y) ? 0 : sobel_strength (recipe, gx, gy);
+  const uint32_t strength = sobel_on_blank_rim (p, x, y) ? 0 : sobel_strength<false> (recipe, gx, gy);
   const uint32_t e = sobel_edge_finish (recipe, strength);
 
   if (edges.data) {
@@ -93,7 +93,7 @@ naive_kernel (SOBEL_KERNEL_ARG SobelCudaPicture p, LumaPlane<S> luma, EdgePlane 
     return;
   for (i = 0; i < 9; i++)
     l[i] = luma.around (&p, x + i % 3 - 1, y + i / 3 - 1);
-  sobel_gradients_of (&p.recipe, l, &gx, &gy);
+  sobel_gradients_of<false> (&p.recipe, l, &gx, &gy);
   finish_edge (&p, edges, x, y, gx, gy);
 }
 
@@ -136,7 +136,7 @@ shared_kernel (SOBEL_KERNEL_ARG SobelCudaPicture p, LumaPlane<S> luma, EdgePlane
     return;
   for (i = 0; i < 9; i++)
     l[i] = tile[threadIdx.y + i / 3][threadIdx.x + i % 3];
-  sobel_gradients_of (&p.recipe, l, &gx, &gy);
+  sobel_gradients_of<false> (&p.recipe, l, &gx, &gy);
   finish_edge (&p, edges, x, y, gx, gy);
 }
 
@@ -169,7 +169,7 @@ template <typename S> struct Planes {
       return;
     for (i = 0; i < 9; i++)
       around[i] = l.around (picture, x + i % 3 - 1, y + i / 3 - 1);
-    sobel_gradients_of (&picture->recipe, around, gx, gy);
+    sobel_gradients_of<false> (&picture->recipe, around, gx, gy);
   }
 };
 
@@ -179,7 +179,7 @@ finish_kernel (SOBEL_KERNEL_ARG SobelCudaPicture p, LumaPlane<S> luma, EdgePlane
 {
   const Planes<S> planes = {&p, luma, edges};
 
-  sobel_write_block (&p, planes, (int32_t) blockIdx.x * 4 * BLOCK, p.first_row + (int32_t) blockIdx.y * BLOCK,
+  sobel_write_block<false> (&p, planes, (int32_t) blockIdx.x * 4 * BLOCK, p.first_row + (int32_t) blockIdx.y * BLOCK,
                      4 * BLOCK, BLOCK, threadIdx.x, ROW_THREADS);
 }
 
@@ -209,17 +209,37 @@ sobel_passes (const SobelCudaPicture *p, SobelKernel variant, LumaPlane<S> luma,
   return cudaGetLastError ();
 }
 
-/* Component 0 is alone in its plane, in samples as the processor has them. */
+/* Component 0 has a plane to itself. */
+static bool
+is_alone (const SobelFormat *format)
+{
+  unsigned i;
+
+  for (i = 1; i < format->n_components; i++)
+    if (format->component[i].plane == format->component[0].plane)
+      return false;
+  return true;
+}
+
+/* And in samples as the processor has them. */
 static bool
 is_tight_plane (const SobelFormat *format)
 {
   const SobelComponent *c = &format->component[0];
+
+  return is_alone (format) && c->shift == 0 && c->step == c->bytes && c->bytes <= 2 &&
+         (c->bytes == 1 || !format->big_endian);
+}
+
+static bool
+writes_only (const SobelCudaPicture *p, unsigned plane)
+{
   unsigned i;
 
-  for (i = 1; i < format->n_components; i++)
-    if (format->component[i].plane == c->plane)
+  for (i = 0; i < p->out_format.n_planes; i++)
+    if (i != plane && (p->out_use[i] & SOBEL_PLANE_WRITE))
       return false;
-  return c->shift == 0 && c->step == c->bytes && c->bytes <= 2 && (c->bytes == 1 || !format->big_endian);
+  return true;
 }
 
 extern "C" size_t
@@ -236,8 +256,8 @@ sobel_cuda_ladder (const SobelCudaPicture *p, SobelKernel variant, const SobelCu
   const SobelComponent *in = &p->in_format.component[0], *out = &p->out_format.component[0];
   const SobelPlane *plane = &p->in.plane[in->plane];
   /* Codes of edges, in a plane that holds nothing else to compute. */
-  const bool direct = p->recipe.mode == SOBEL_MODE_EDGES && out->step == out->bytes &&
-                      is_tight_plane (&p->out_format) && p->out_format.family != SOBEL_FAMILY_RGB;
+  const bool direct = p->recipe.mode == SOBEL_MODE_EDGES && is_alone (&p->out_format) && writes_only (p, out->plane) &&
+                      p->out_format.family != SOBEL_FAMILY_RGB;
   const EdgePlane edges = {direct ? NULL : scratch->edges, scratch->edge_pitch};
   const bool aligned = (((uintptr_t) plane->data | (uintptr_t) plane->stride) & (in->bytes - 1)) == 0;
 
