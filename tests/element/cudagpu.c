@@ -193,8 +193,11 @@ make_device (const SobelCudaOptions *options, SobelDevice **out, SobelError *err
                                       .info = device_info,
                                       .destroy = device_destroy };
   int (*retain) (gpointer *, int) = (int (*) (gpointer *, int)) driver_symbol ("cuDevicePrimaryCtxRetain");
-  Device *device = g_new0 (Device, 1);
+  Device *device;
 
+  if (gpu.refuse)
+    return sobel_error_set (error, SOBEL_STATUS_NO_DEVICE, "the test refuses a device");
+  device = g_new0 (Device, 1);
   device->base.ops = &ops;
   device->options = *options;
   device->ordinal = MAX (options->device_id, 0);
@@ -250,6 +253,17 @@ cuda_context_new (guint device)
 
   T_CHECK (context != NULL, "no context");
   return context;
+}
+
+void
+cuda_share (GstElement *element, GstObject *context)
+{
+  GstContext *shared = gst_context_new (GST_SOBEL_CUDA_CONTEXT_TYPE, FALSE);
+
+  gst_structure_set (gst_context_writable_structure (shared), GST_SOBEL_CUDA_CONTEXT_TYPE, G_OBJECT_TYPE (context),
+                     context, "cuda-device-id", G_TYPE_UINT, gst_sobel_cuda_context_device (context), NULL);
+  gst_element_set_context (element, shared);
+  gst_context_unref (shared);
 }
 
 GstBufferPool *

@@ -20,6 +20,7 @@ typedef struct
   gpointer in_stream, out_stream; /* of the last frame */
   gboolean neutral_ready;         /* of any frame with output in device memory */
   guint lose_at;                  /* the n-th submit from now on fails, and so do all after it; 0: none */
+  gboolean refuse;                /* no new device */
 } CudaGpu;
 
 /* Whether there is all it takes: the library, and the driver of the tests. */
@@ -34,6 +35,8 @@ void cuda_gpu_check (void);
 
 /* (transfer full) */
 GstObject *cuda_context_new (guint device);
+/* Hands it to an element as an application does. */
+void cuda_share (GstElement *element, GstObject *context);
 /* Of pictures of `caps`; active. `stream` may be NULL. (transfer full) */
 GstBufferPool *cuda_pool_new (GstObject *context, const char *caps, guint min, guint max, GstMiniObject *stream);
 /* Picture number `n` of rig_picture_of(), in memory of `pool`. (transfer full) */

@@ -161,7 +161,6 @@ check_pairing (const char *properties, const char *in, const char *out, const ch
   GstObject *context = cuda_context_new (0);
   gchar *plain = caps_of (in, format, width, height), *caps = g_strconcat (plain, more, NULL);
   GstBufferPool *pool = cuda_in ? cuda_pool_new (context, plain, 0, 0, NULL) : NULL;
-  GstContext *shared = gst_sobel_cuda_lib ()->new_gst_context (context);
   Rig *rig = rig_new (properties);
   guint m;
 
@@ -169,8 +168,7 @@ check_pairing (const char *properties, const char *in, const char *out, const ch
   rig->accepts = gst_caps_new_empty_simple (SYSTEM);
   if (cuda_out)
     gst_caps_set_features (rig->accepts, 0, gst_caps_features_new (GST_SOBEL_CAPS_FEATURE_CUDA, NULL));
-  gst_element_set_context (rig->element, shared);
-  gst_context_unref (shared);
+  cuda_share (rig->element, context);
   if (T_CHECK (rig_start (rig, caps), "refused"))
     for (m = 0; m < n_modes; m++) {
       et_context ("%s %s, %s to %s", properties, modes[m], caps, out);
@@ -327,12 +325,10 @@ gpu_memory_under_system_caps (void)
 {
   CudaGpu *gpu = cuda_gpu_use ();
   GstObject *context = cuda_context_new (0);
-  GstContext *shared = gst_sobel_cuda_lib ()->new_gst_context (context);
   GstBufferPool *pool = cuda_pool_new (context, CUDA ",format=NV12,width=34,height=18", 0, 0, NULL);
   Rig *rig = rig_new ("backend=cuda");
 
-  gst_element_set_context (rig->element, shared);
-  gst_context_unref (shared);
+  cuda_share (rig->element, context);
   T_CHECK (rig_start (rig, SYSTEM ",format=NV12,width=34,height=18"), "refused");
   push_pictures (rig, pool, 0, 3);
   check_pictures (rig, 0, 3, FALSE);
