@@ -119,11 +119,11 @@ ask_neighbour (GstCudaSobel *self, GstPad *pad)
   if (gst_pad_peer_query (pad, query))
     gst_query_parse_context (query, &context);
   if (context)
-    gst_element_set_context (GST_ELEMENT_CAST (self), context);
+    gst_sobel_cuda_set_context (self, context);
   gst_query_unref (query);
 }
 
-/* Whoever has a context calls gst_element_set_context(). */
+/* Bins and the application answer the message with gst_element_set_context(). */
 static void
 find_context (GstCudaSobel *self)
 {
@@ -143,15 +143,15 @@ find_context (GstCudaSobel *self)
         element, gst_message_new_need_context (GST_OBJECT_CAST (self), GST_SOBEL_CUDA_CONTEXT_TYPE));
 }
 
-/* Makes a context that was made here known to the pipeline. */
+/* Makes a context that was made here known to the pipeline. Not a persistent one: in NULL nobody needs it. */
 static void
 announce_context (GstCudaSobel *self, GstObject *cuda_context)
 {
-  GstContext *context = gst_sobel_cuda_lib ()->new_gst_context (cuda_context);
+  GstContext *context = gst_context_new (GST_SOBEL_CUDA_CONTEXT_TYPE, FALSE);
 
-  if (!context)
-    return;
-  gst_element_set_context (GST_ELEMENT_CAST (self), context);
+  gst_structure_set (gst_context_writable_structure (context),                                           //
+                     GST_SOBEL_CUDA_CONTEXT_TYPE, G_OBJECT_TYPE (cuda_context), cuda_context,            //
+                     "cuda-device-id", G_TYPE_UINT, gst_sobel_cuda_context_device (cuda_context), NULL);
   gst_element_post_message (GST_ELEMENT_CAST (self),
                             gst_message_new_have_context (GST_OBJECT_CAST (self), context));
 }

@@ -30,7 +30,6 @@ static const Symbol required[] = {
   SYMBOL (gst_cuda_context_get_handle, context_get_handle),
   SYMBOL (gst_cuda_handle_set_context, handle_set_context),
   SYMBOL (gst_cuda_handle_context_query, handle_context_query),
-  SYMBOL (gst_context_new_cuda_context, new_gst_context),
 };
 
 static const Symbol streams[] = {

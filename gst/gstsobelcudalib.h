@@ -54,7 +54,6 @@ typedef struct
   gpointer (*context_get_handle) (GstObject *context);
   gboolean (*handle_set_context) (GstElement *element, GstContext *context, gint device_id, GstObject **found);
   gboolean (*handle_context_query) (GstElement *element, GstQuery *query, GstObject *context);
-  GstContext *(*new_gst_context) (GstObject *context);
 
   /* From 1.24 on, all or none. Streams have full references unless said otherwise. */
   gboolean has_streams;

@@ -239,6 +239,20 @@ copy_through (GstCudaSobel *self, GstSobelInFlight *f)
   return GST_FLOW_OK;
 }
 
+/* Whether nothing of a buffer in GPU memory can be had: it is not this one's fault then, and no other will do. */
+static gboolean
+is_beyond_reach (GstBuffer *buffer, GstMapFlags flags)
+{
+  GstMapInfo map;
+
+  if (!gst_sobel_cuda_memory_of (buffer))
+    return FALSE;
+  if (!gst_buffer_map (buffer, &map, flags))
+    return TRUE;
+  gst_buffer_unmap (buffer, &map);
+  return FALSE;
+}
+
 /* Maps the input for the device in use; FALSE with `flow` set. */
 static gboolean
 map_input (GstCudaSobel *self, GstSobelInFlight *f, gboolean copies, GstFlowReturn *flow)
@@ -250,8 +264,7 @@ map_input (GstCudaSobel *self, GstSobelInFlight *f, gboolean copies, GstFlowRetu
 
   if (gst_sobel_frame_map (&f->in_map, &filter->in_info, self->config.in, f->in, flags, &reason))
     return TRUE;
-  if (self->cuda.in && sobel_ring_is_fallback (self->ring) && gst_sobel_cuda_memory_of (f->in)) {
-    /* Not this buffer's fault: no frame can be had from a GPU that is gone. */
+  if (is_beyond_reach (f->in, flags)) {
     gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
     GST_ELEMENT_ERROR (self, RESOURCE, READ, ("Video frames cannot be read from GPU memory."), ("%s", reason));
     g_free (reason);

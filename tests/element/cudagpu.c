@@ -225,6 +225,8 @@ cuda_gpu_use (void)
   driver->contexts_made = 0;
   driver->copies_up = driver->copies_down = driver->copies_across = 0;
   gst_sobel_backend_set_factory (make_device);
+  /* The library may make contexts only after that. */
+  T_CHECK (gst_sobel_cuda_usable (TRUE), "the fake driver does not work");
   return &gpu;
 }
 

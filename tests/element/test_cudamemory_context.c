@@ -57,14 +57,6 @@ count_messages (Rig *rig, GstMessageType type)
   return n;
 }
 
-static gboolean
-same_context (GstObject *a, GstObject *b)
-{
-  const GstSobelCudaLib *lib = gst_sobel_cuda_lib ();
-
-  return a && b && lib->context_get_handle (a) == lib->context_get_handle (b);
-}
-
 /* ---- contexts ------------------------------------------------------------------------------------- */
 
 static void
@@ -162,7 +154,8 @@ two_elements (void)
   CudaGpu *gpu = cuda_gpu_use ();
   GstElement *bin = gst_object_ref_sink (gst_bin_new (NULL));
   GstElement *a = gst_element_factory_make ("cudasobel", NULL), *b = gst_element_factory_make ("cudasobel", NULL);
-  GstPad *in = gst_object_ref_sink (gst_pad_new ("in", GST_PAD_SRC)), *out = gst_object_ref_sink (gst_pad_new ("out", GST_PAD_SINK));
+  GstPad *in = gst_object_ref_sink (gst_pad_new ("in", GST_PAD_SRC));
+  GstPad *out = gst_object_ref_sink (gst_pad_new ("out", GST_PAD_SINK));
   GstPad *a_sink = gst_element_get_static_pad (a, "sink"), *b_src = gst_element_get_static_pad (b, "src");
   GstCaps *caps = gst_caps_from_string (CUDA_CAPS);
   GstObject *first, *last;
@@ -189,12 +182,17 @@ two_elements (void)
   gst_segment_init (&segment, GST_FORMAT_TIME);
   gst_pad_push_event (in, gst_event_new_segment (&segment));
   pool = cuda_pool_new (first, CUDA_CAPS, 0, 0, NULL);
-  for (i = 0; i < 5; i++)
-    T_CHECK (gst_pad_push (in, cuda_picture (pool, &info, i)) == GST_FLOW_OK, "frame %u", i);
+  for (i = 0; i < 5; i++) {
+    GstBuffer *buffer = cuda_picture (pool, &info, i);
+
+    fake_driver ()->copies_down = 0; /* of the making of the buffer */
+    T_CHECK (gst_pad_push (in, buffer) == GST_FLOW_OK, "frame %u", i);
+    T_CHECK (fake_driver ()->copies_down == 0, "frame %u was copied to system memory", i);
+  }
   gst_pad_push_event (in, gst_event_new_eos ());
   T_CHECK (gpu->frames == 10 && gpu->device_in == 10 && gpu->device_out == 10, "%u frames, %u from and %u to the GPU",
            gpu->frames, gpu->device_in, gpu->device_out);
-  T_CHECK (fake_driver ()->copies_across == 0 && fake_driver ()->copies_down == 0, "frames were copied");
+  T_CHECK (fake_driver ()->copies_across == 0, "frames were copied");
   gst_pad_set_active (in, FALSE);
   gst_element_set_state (bin, GST_STATE_NULL);
   gst_pad_set_active (out, FALSE);
