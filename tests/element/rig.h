@@ -60,8 +60,8 @@ void rig_free (Rig *rig);
 
 void rig_set (Rig *rig, const char *properties);
 
-/* To PLAYING, then stream-start, caps and a time segment (the latter two not yet where `caps` is NULL). FALSE, without a
- * complaint, if any of it is refused. */
+/* To PLAYING, then stream-start, caps and a time segment (the latter two not yet where `caps` is NULL). FALSE, without
+ * a complaint, if any of it is refused. */
 gboolean rig_start (Rig *rig, const char *caps);
 /* Followed by a segment where there was none yet. */
 gboolean rig_caps (Rig *rig, const char *caps);

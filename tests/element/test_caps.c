@@ -359,7 +359,8 @@ sizes_beyond_memory (void)
 
   gst_video_info_from_caps (&info, caps);
   gst_caps_unref (caps);
-  T_CHECK (gst_sobel_config_from_info (&config, &info, &info, &error), "an ordinary size is refused: %s", error.message);
+  T_CHECK (gst_sobel_config_from_info (&config, &info, &info, &error), "an ordinary size is refused: %s",
+           error.message);
   info.size = (gsize) 1 << 52;
   T_CHECK (!gst_sobel_config_from_info (&config, &info, &info, &error), "8 PB are accepted");
   T_CHECK (error.status == SOBEL_STATUS_NO_MEMORY && strstr (error.message, "640x480") &&

@@ -189,7 +189,8 @@ late_writes_hurt_nobody (void)
     T_CHECK (rig_push_pictures (rig, 0, N_FRAMES) == GST_FLOW_OK, "refused");
     rig_eos (rig);
     took = t_now_ns () - start;
-    T_CHECK (took >= (guint64) GIVE_UP_MS * et_factor () * GST_MSECOND, "given up after %" G_GUINT64_FORMAT " ns", took);
+    T_CHECK (took >= (guint64) GIVE_UP_MS * et_factor () * GST_MSECOND, "given up after %" G_GUINT64_FORMAT " ns",
+             took);
     T_CHECK (took < (guint64) (10 * GIVE_UP_MS) * et_factor () * GST_MSECOND, "%" G_GUINT64_FORMAT " ns", took);
     check_all (rig, 0, N_FRAMES);
     T_CHECK (rig_stat (rig, "frames-recomputed") == RING, "%" G_GUINT64_FORMAT " frames recomputed",
@@ -242,7 +243,8 @@ memory_waits_for_the_gpu (void)
   gst_object_unref (pool);
   rig_free (rig);
   T_CHECK (!fake_device_destroyed (et_gpu (0)), "destroyed while it works");
-  T_CHECK (fake_device_blocks (et_gpu (0)) >= 6, "%u blocks are left for three frames", fake_device_blocks (et_gpu (0)));
+  T_CHECK (fake_device_blocks (et_gpu (0)) >= 6, "%u blocks are left for three frames",
+           fake_device_blocks (et_gpu (0)));
   T_CHECK (sobel_device_reap () == 1, "not set aside");
   fake_device_finish_all (et_gpu (0));
   T_CHECK (sobel_device_reap () == 0, "still there");

@@ -193,7 +193,8 @@ late_frames_are_dropped (void)
              "counted otherwise");
     T_CHECK (rig_messages (rig, GST_MESSAGE_QOS, NULL) == 12 - n, "not one message for each");
     first = rig_buffer (rig, 0, NULL);
-    T_CHECK (GST_BUFFER_OFFSET (first) == 12 - n, "number %" G_GUINT64_FORMAT " comes first", GST_BUFFER_OFFSET (first));
+    T_CHECK (GST_BUFFER_OFFSET (first) == 12 - n, "number %" G_GUINT64_FORMAT " comes first",
+             GST_BUFFER_OFFSET (first));
     T_CHECK (GST_BUFFER_IS_DISCONT (first), "the gap is not marked");
     for (i = 0; i < n; i++)
       T_CHECK (GST_BUFFER_PTS (rig_buffer (rig, i, NULL)) == (12 - n + i) * 40 * GST_MSECOND, "time of %u", i);

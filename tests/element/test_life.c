@@ -1,65 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Starting, stopping and changing caps many times, in any order, leaves nothing behind. */
-#include "picture.h"
-
-#include <dirent.h>
-#include <string.h>
-#include <unistd.h>
+#include "rig.h"
+#include "usage.h"
 
 #define CAPS "video/x-raw,format=I420,width=64,height=48,framerate=25/1"
-
-/* ---- what a process uses -------------------------------------------------------------------------- */
-
-typedef struct
-{
-  gsize resident; /* bytes */
-  guint threads, files;
-} Usage;
-
-static guint
-count_entries (const char *path)
-{
-  DIR *directory = opendir (path);
-  guint n = 0;
-
-  while (directory && readdir (directory))
-    n++;
-  if (directory)
-    closedir (directory);
-  return n;
-}
-
-static Usage
-usage (void)
-{
-  Usage now = { 0, count_entries ("/proc/self/task"), count_entries ("/proc/self/fd") };
-  unsigned long total = 0, resident = 0;
-  FILE *file = fopen ("/proc/self/statm", "r");
-
-  if (file) {
-    if (fscanf (file, "%lu %lu", &total, &resident) == 2)
-      now.resident = (gsize) resident * (gsize) sysconf (_SC_PAGESIZE);
-    fclose (file);
-  }
-  return now;
-}
-
-/* Threads of a pool that GLib keeps for a while may still go. */
-static void
-check_flat (const Usage *before, const char *what, guint n)
-{
-  const Usage now = usage ();
-
-  printf ("%s: %u times, %+.2f MB, threads %u then %u, files %u then %u\n", what, n,
-          ((double) now.resident - (double) before->resident) / 1e6, before->threads, now.threads, before->files,
-          now.files);
-  T_CHECK (now.threads <= before->threads, "%u threads, %u before", now.threads, before->threads);
-  T_CHECK (now.files == before->files, "%u files, %u before", now.files, before->files);
-  /* Sanitizers and valgrind keep freed memory, and report leaks themselves. */
-  if (et_factor () == 1)
-    T_CHECK (now.resident < before->resident + 3000000, "%.2f MB more",
-             ((double) now.resident - (double) before->resident) / 1e6);
-}
 
 /* ---- caps ----------------------------------------------------------------------------------------- */
 
@@ -104,9 +48,9 @@ many_caps (void)
     rig->drops_buffers = TRUE;
     T_CHECK (rig_start (rig, CAPS), "does not start");
     change_caps (rig, 0, 100);
-    before = usage ();
+    before = usage_now ();
     change_caps (rig, 100, 100 + n);
-    check_flat (&before, backends[k], n);
+    usage_check_flat (&before, backends[k], n);
     T_CHECK (rig_stat (rig, "frames-in") == rig_stat (rig, "frames-out"), "frames were lost");
     T_CHECK (et_log_count (GST_LEVEL_WARNING, NULL) == 0, "the log warns");
     rig_free (rig);
@@ -150,10 +94,10 @@ many_starts (void)
     rig->drops_buffers = TRUE;
     cycles (rig, 100);
     et_gpu_check ();
-    before = usage ();
+    before = usage_now ();
     cycles (rig, n);
     et_gpu_check ();
-    check_flat (&before, backends[k], n);
+    usage_check_flat (&before, backends[k], n);
     rig_free (rig);
   }
 }
@@ -171,7 +115,7 @@ many_elements (void)
 
     if (i == 50) {
       et_gpu_check ();
-      before = usage ();
+      before = usage_now ();
     }
     et_gpu_late (50, 100);
     rig = rig_new (i % 2 ? "backend=cuda" : "backend=cpu");
@@ -184,7 +128,7 @@ many_elements (void)
       et_gpu_check ();
   }
   et_gpu_check ();
-  check_flat (&before, "elements", n);
+  usage_check_flat (&before, "elements", n);
 }
 
 /* ---- any order ------------------------------------------------------------------------------------ */

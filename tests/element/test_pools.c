@@ -397,7 +397,8 @@ unref_buffers (gpointer data)
   for (buffer = data; *buffer; buffer++) {
     GstMapInfo map;
 
-    T_CHECK (gst_buffer_map (*buffer, &map, GST_MAP_READ) && map.size > 0 && map.data[map.size - 1] < 256, "unreadable");
+    T_CHECK (gst_buffer_map (*buffer, &map, GST_MAP_READ) && map.size > 0 && map.data[map.size - 1] < 256,
+             "unreadable");
     gst_buffer_unmap (*buffer, &map);
     gst_buffer_unref (*buffer);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Seeks and state changes at any moment, in pipelines of stock elements that read a file. */
 #include "elementtest.h"
+#include "usage.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -88,7 +89,7 @@ stop_pipeline (GstElement *pipeline)
 
 /* The longest that one took, s. */
 static double
-seek_often (GstElement *pipeline, guint rounds, TRandom *random)
+seek_often (GstElement *pipeline, guint rounds, guint pause_us, TRandom *random)
 {
   double worst = 0;
   guint i;
@@ -105,7 +106,7 @@ seek_often (GstElement *pipeline, guint rounds, TRandom *random)
     took = (double) (t_now_ns () - start) / 1e9;
     worst = MAX (worst, took);
     no_trouble (pipeline);
-    g_usleep (t_random_below (random, 30000));
+    g_usleep (t_random_below (random, pause_us));
   }
   return worst;
 }
@@ -116,24 +117,29 @@ many_seeks (void)
   static const struct
   {
     const char *properties, *sink;
-    guint delay_us;
-  } trial[] = { { "backend=cpu", "sync=true", 0 },
-                { "backend=cuda", "sync=true", 1000 },
-                { "backend=cuda ring-size=16", "sync=false", 50000 } };
+    guint delay_us; /* of the GPU */
+    guint pause_us; /* between seeks, at most */
+  } trial[] = { { "backend=cpu", "sync=true", 0, 30000 },
+                { "backend=cuda", "sync=true", 1000, 5000 },
+                { "backend=cuda ring-size=16", "sync=false", 50000, 5000 } };
   const guint rounds = et_long () ? 500 : et_times (60);
   TRandom random = t_random (t_seed (1), 3);
   guint k;
 
   for (k = 0; k < G_N_ELEMENTS (trial); k++) {
     GstElement *pipeline;
+    Usage before;
     double worst;
 
     et_gpu_late (trial[k].delay_us, trial[k].delay_us / 2);
     pipeline = make_pipeline (trial[k].properties, trial[k].sink);
     T_CHECK (reaches (pipeline, GST_STATE_PLAYING), "does not play");
-    worst = seek_often (pipeline, rounds, &random);
+    seek_often (pipeline, 20, trial[k].pause_us, &random);
+    before = usage_now ();
+    worst = seek_often (pipeline, rounds, trial[k].pause_us, &random);
     T_CHECK (worst < et_factor (), "a seek takes %.3f s", worst);
-    printf ("%s: %u seeks, the longest took %.3f s\n", trial[k].properties, rounds, worst);
+    printf ("%s: the longest seek took %.3f s\n", trial[k].properties, worst);
+    usage_check_flat (&before, "seeks", rounds);
     stop_pipeline (pipeline);
     et_gpu_check ();
   }
@@ -149,7 +155,7 @@ seeks_while_paused (void)
   et_gpu_late (2000, 2000);
   pipeline = make_pipeline ("backend=cuda", "sync=true");
   T_CHECK (reaches (pipeline, GST_STATE_PAUSED), "does not preroll");
-  T_CHECK (seek_often (pipeline, et_times (60), &random) < et_factor (), "takes too long");
+  T_CHECK (seek_often (pipeline, et_times (60), 30000, &random) < et_factor (), "takes too long");
   T_CHECK (reaches (pipeline, GST_STATE_PLAYING), "does not play after seeks");
   stop_pipeline (pipeline);
 }
