@@ -286,5 +286,8 @@ main (int argc, char **argv)
     printf ("skipped: no such device here\n");
   for (i = 0; i < lanes.n_devices; i++)
     sobel_device_destroy (&lanes.device[i]);
+  for (i = 0; i < G_N_ELEMENTS (entries) - 1; i++)
+    if (entries[i].arg == G_OPTION_ARG_STRING)
+      g_free (*(char **) entries[i].arg_data);
   return result;
 }

@@ -36,7 +36,9 @@ static const Layout layouts[] = {
 static GstMemory *
 memory_of (const guint8 *bytes, gsize size)
 {
-  return gst_memory_new_wrapped (0, g_memdup2 (bytes, size), size, 0, size, NULL, NULL);
+  guint8 *copy = g_memdup2 (bytes, size);
+
+  return gst_memory_new_wrapped (0, copy, size, 0, size, copy, g_free);
 }
 
 /* The same samples as `picture`, laid out as told, 0xa5 where no sample is. */
