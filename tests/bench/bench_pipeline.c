@@ -12,14 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 typedef struct
 {
   gchar *filter, *format, *size, *read, *label;
   gint frames, warmup, elements;
   gboolean own_memory, no_check;
-  gdouble live, late_ms;
+  gdouble live, late_ms, timeout_s, warmup_s, seconds;
 } Options;
 
 typedef struct
@@ -34,11 +33,12 @@ typedef struct
 {
   gdouble seconds, fps, cpu_us;
   gint64 p50_us, p99_us, max_us;
-  guint64 wrong, lost, late, copied;
+  GString *bins;  /* of latencies, in JSON */
+  guint64 frames, wrong, lost, late; /* frames: measured, of all elements */
 } Result;
 
 static gboolean
-lane_open (Lane *lane, const Options *o)
+lane_open (Lane *lane, const Options *o, BenchGate *gate)
 {
   GError *error = NULL;
   GstElement *filter;
@@ -53,7 +53,12 @@ lane_open (Lane *lane, const Options *o)
                                          "height", G_TYPE_INT, height, "framerate", GST_TYPE_FRACTION, 1000, 1, NULL);
   lane->src->own_memory = o->own_memory;
   lane->src->n_frames = o->frames;
+  lane->src->n_warmup = o->warmup;
+  lane->src->warmup_us = (gint64) (o->warmup_s * G_USEC_PER_SEC);
+  lane->src->measure_us = (gint64) (o->seconds * G_USEC_PER_SEC);
+  lane->src->gate = gate;
   lane->src->fps = o->live;
+  gst_base_src_set_live (GST_BASE_SRC (lane->src), o->live > 0);
   lane->src->sent_us = lane->sent_us;
   lane->sink = g_object_new (BENCH_TYPE_SINK, NULL);
   lane->sink->read = g_str_equal (o->read, "all")    ? BENCH_READ_ALL
@@ -74,16 +79,19 @@ lane_open (Lane *lane, const Options *o)
   return gst_element_link_many (GST_ELEMENT (lane->src), filter, GST_ELEMENT (lane->sink), NULL);
 }
 
-/* Runs to EOS; FALSE, with the message on stderr, on an error. */
+/* Runs to EOS; FALSE, with the message on stderr, on an error and when `until_us` has come. */
 static gboolean
-lane_wait (Lane *lane)
+lane_wait (Lane *lane, gint64 until_us)
 {
   GstBus *bus = gst_element_get_bus (lane->pipeline);
+  const gint64 left_us = MAX (until_us - g_get_monotonic_time (), 0);
   GstMessage *message =
-      gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
-  const gboolean eos = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+      gst_bus_timed_pop_filtered (bus, left_us * 1000, GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
+  const gboolean eos = message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
 
-  if (!eos) {
+  if (!message) {
+    fprintf (stderr, "no end of the stream in time\n");
+  } else if (!eos) {
     GError *error = NULL;
     gchar *debug = NULL;
 
@@ -95,7 +103,8 @@ lane_wait (Lane *lane)
     g_clear_error (&error);
     g_free (debug);
   }
-  gst_message_unref (message);
+  if (message)
+    gst_message_unref (message);
   gst_object_unref (bus);
   return eos;
 }
@@ -137,16 +146,39 @@ compare_us (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
+/* Frames by latency: pairs of a lower bound in us and a count, eight to an octave. (transfer full) */
+static GString *
+count_bins (const GArray *latency)
+{
+  GString *bins = g_string_new ("[");
+  const gdouble step = 1.0905077326652577; /* the eighth root of 2 */
+  gdouble bound = 1;
+  guint i = 0, n;
+
+  while (i < latency->len) {
+    for (n = 0; i < latency->len && g_array_index (latency, gint64, i) < bound * step; i++)
+      n++;
+    if (n > 0 || bins->len > 1)
+      g_string_append_printf (bins, "%s[%.1f,%u]", bins->len > 1 ? "," : "", bound, n);
+    bound *= step;
+  }
+  g_string_append (bins, "]");
+  return bins;
+}
+
 static void
-measure (Lane *lanes, const Options *o, gint64 cpu_us, Result *r)
+measure (Lane *lanes, const Options *o, const BenchGate *gate, gint64 cpu_us, Result *r)
 {
   GArray *latency = g_array_new (FALSE, FALSE, sizeof (gint64));
-  gint64 first = G_MAXINT64, last = 0;
-  gint i, n;
+  gint64 last = 0;
+  gint i;
 
   memset (r, 0, sizeof *r);
   for (i = 0; i < o->elements; i++) {
-    for (n = o->warmup; n < o->frames; n++) {
+    const BenchSrc *src = lanes[i].src;
+    guint64 n;
+
+    for (n = src->n_before; n < src->next; n++) {
       gint64 us = lanes[i].arrived_us[n] - lanes[i].sent_us[n];
 
       if (!lanes[i].arrived_us[n]) {
@@ -157,31 +189,22 @@ measure (Lane *lanes, const Options *o, gint64 cpu_us, Result *r)
       if (o->live > 0 && us > (o->late_ms > 0 ? o->late_ms * 1000 : G_USEC_PER_SEC / o->live))
         r->late++;
     }
-    /* From the last frame of the warm-up to the last one. */
-    first = MIN (first, lanes[i].arrived_us[o->warmup - 1]);
-    last = MAX (last, lanes[i].arrived_us[o->frames - 1]);
+    last = MAX (last, lanes[i].arrived_us[src->next - 1]);
+    r->frames += src->next - src->n_before;
     r->wrong += lanes[i].sink->n_wrong;
   }
   g_array_sort (latency, compare_us);
+  r->bins = count_bins (latency);
   if (latency->len) {
     r->p50_us = g_array_index (latency, gint64, latency->len / 2);
     r->p99_us = g_array_index (latency, gint64, (guint64) latency->len * 99 / 100);
     r->max_us = g_array_index (latency, gint64, latency->len - 1);
   }
-  r->seconds = (last - first) / 1e6;
-  r->fps = (gdouble) o->elements * (o->frames - o->warmup) / r->seconds;
-  r->cpu_us = (gdouble) cpu_us / ((gdouble) o->elements * o->frames);
+  /* From when all have sent their warm-up to when the last frame of all has arrived. */
+  r->seconds = MAX (last - gate->open_us, 1) / 1e6;
+  r->fps = r->frames / r->seconds;
+  r->cpu_us = (gdouble) (cpu_us - gate->cpu_us) / MAX (r->frames, 1);
   g_array_unref (latency);
-}
-
-static gint64
-process_cpu_us (void)
-{
-  struct rusage usage;
-
-  getrusage (RUSAGE_SELF, &usage);
-  return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * G_USEC_PER_SEC + usage.ru_utime.tv_usec +
-         usage.ru_stime.tv_usec;
 }
 
 static guint64
@@ -194,55 +217,104 @@ stat_of (const GstStructure *stats, const gchar *name)
   return value;
 }
 
+/* A text in JSON's quotes. */
+static void
+print_text (const char *key, const gchar *value)
+{
+  gchar *escaped = g_strescape (value ? value : "", NULL);
+
+  printf ("\"%s\":\"%s\",", key, escaped);
+  g_free (escaped);
+}
+
+static void
+print_count (const char *key, guint64 value)
+{
+  printf ("\"%s\":%" G_GUINT64_FORMAT ",", key, value);
+}
+
 static void
 print_result (const Options *o, const Result *r, const GstStructure *stats)
 {
-  printf ("{\"label\":\"%s\",\"filter\":\"%s\",\"format\":\"%s\",\"size\":\"%s\",\"memory\":\"%s\",\"read\":\"%s\","
-          "\"elements\":%d,\"frames\":%d,\"live_fps\":%.3g,\"fps\":%.1f,\"seconds\":%.4f,\"latency_p50_us\":%" G_GINT64_FORMAT
-          ",\"latency_p99_us\":%" G_GINT64_FORMAT ",\"latency_max_us\":%" G_GINT64_FORMAT ",\"cpu_us_per_frame\":%.2f,"
-          "\"late\":%" G_GUINT64_FORMAT ",\"lost\":%" G_GUINT64_FORMAT ",\"wrong\":%" G_GUINT64_FORMAT
-          ",\"host_bytes_copied\":%" G_GUINT64_FORMAT ",\"upload_ns\":%" G_GUINT64_FORMAT ",\"kernel_ns\":%" G_GUINT64_FORMAT
-          ",\"download_ns\":%" G_GUINT64_FORMAT ",\"pinned_bytes\":%" G_GUINT64_FORMAT ",\"device_bytes\":%" G_GUINT64_FORMAT
-          ",\"backend\":\"%s\",\"device\":\"%s\",\"kernel\":\"%s\"}\n",
-          o->label ? o->label : "", o->filter, o->format, o->size, o->own_memory ? "own" : "proposed", o->read, o->elements,
-          o->frames, o->live, r->fps, r->seconds, r->p50_us, r->p99_us, r->max_us, r->cpu_us, r->late, r->lost, r->wrong,
-          stat_of (stats, "host-bytes-copied"), stat_of (stats, "upload-ns"), stat_of (stats, "kernel-ns"),
-          stat_of (stats, "download-ns"), stat_of (stats, "pinned-bytes"), stat_of (stats, "device-bytes"),
-          stats ? gst_structure_get_string (stats, "backend") : "", stats ? gst_structure_get_string (stats, "device") : "",
-          stats ? gst_structure_get_string (stats, "kernel") : "");
+  static const gchar *const counts[] = {"upload-ns", "kernel-ns", "download-ns", "pinned-bytes", "device-bytes",
+                                        "host-bytes-copied", "slots"};
+  static const gchar *const texts[] = {"backend", "device", "kernel", "fallback-reason"};
+  guint i;
+
+  printf ("{");
+  print_text ("label", o->label);
+  print_text ("filter", o->filter);
+  print_text ("format", o->format);
+  print_text ("size", o->size);
+  print_text ("memory", o->own_memory ? "own" : "proposed");
+  print_text ("read", o->read);
+  print_count ("elements", o->elements);
+  print_count ("frames", r->frames);
+  print_count ("frames_in", stat_of (stats, "frames-in"));
+  print_count ("latency_p50_us", r->p50_us);
+  print_count ("latency_p99_us", r->p99_us);
+  print_count ("latency_max_us", r->max_us);
+  print_count ("late", r->late);
+  print_count ("lost", r->lost);
+  print_count ("wrong", r->wrong);
+  for (i = 0; i < G_N_ELEMENTS (counts); i++) {
+    gchar *key = g_strdelimit (g_strdup (counts[i]), "-", '_');
+    print_count (key, stat_of (stats, counts[i]));
+    g_free (key);
+  }
+  for (i = 0; i < G_N_ELEMENTS (texts) && stats; i++) {
+    gchar *key = g_strdelimit (g_strdup (texts[i]), "-", '_');
+    print_text (key, gst_structure_get_string (stats, texts[i]));
+    g_free (key);
+  }
+  if (o->live > 0)
+    printf ("\"latency_bins\":%s,", r->bins->str);
+  printf ("\"live_fps\":%.3g,\"fps\":%.1f,\"seconds\":%.4f,\"cpu_us_per_frame\":%.2f}\n", o->live, r->fps, r->seconds,
+          r->cpu_us);
   fflush (stdout);
 }
 
 static gboolean
 run (const Options *o)
 {
+  const gint64 until_us = g_get_monotonic_time () + (gint64) (o->timeout_s * G_USEC_PER_SEC);
   Lane *lanes = g_new0 (Lane, o->elements);
+  BenchGate gate = {.expected = o->elements};
   GstStructure *stats = NULL;
   gboolean ok = TRUE;
   gint64 cpu_us;
   Result result;
   gint i;
 
+  g_mutex_init (&gate.lock);
+  g_cond_init (&gate.opened);
   for (i = 0; i < o->elements && ok; i++)
-    ok = lane_open (&lanes[i], o);
-  cpu_us = process_cpu_us ();
+    ok = lane_open (&lanes[i], o, &gate);
   for (i = 0; i < o->elements && ok; i++)
     ok = gst_element_set_state (lanes[i].pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
   for (i = 0; i < o->elements; i++)
     if (lanes[i].pipeline)
-      ok = ok && lane_wait (&lanes[i]);
-  cpu_us = process_cpu_us () - cpu_us;
+      ok = lane_wait (&lanes[i], ok ? until_us : 0) && ok;
+  cpu_us = bench_cpu_us ();
+  if (ok && !gate.open_us) {
+    fprintf (stderr, "the stream ended within the warm-up\n");
+    ok = FALSE;
+  }
   if (ok) {
     stats = lane_stats (&lanes[0]);
-    measure (lanes, o, cpu_us, &result);
+    measure (lanes, o, &gate, cpu_us, &result);
     print_result (o, &result, stats);
     ok = result.wrong == 0 && result.lost == 0;
     if (!ok)
-      fprintf (stderr, "%" G_GUINT64_FORMAT " wrong and %" G_GUINT64_FORMAT " lost frames\n", result.wrong, result.lost);
+      fprintf (stderr, "%" G_GUINT64_FORMAT " wrong and %" G_GUINT64_FORMAT " lost frames\n", result.wrong,
+               result.lost);
+    g_string_free (result.bins, TRUE);
     g_clear_pointer (&stats, gst_structure_free);
   }
   for (i = 0; i < o->elements; i++)
     lane_close (&lanes[i]);
+  g_mutex_clear (&gate.lock);
+  g_cond_clear (&gate.opened);
   g_free (lanes);
   return ok;
 }
@@ -250,7 +322,7 @@ run (const Options *o)
 int
 main (int argc, char **argv)
 {
-  Options o = { .frames = 2000, .warmup = 200, .elements = 1 };
+  Options o = {.frames = 2000, .warmup = 200, .elements = 1, .timeout_s = 120};
   const GOptionEntry entries[] = {
     { "filter", 'f', 0, G_OPTION_ARG_STRING, &o.filter, "What is measured (default \"cudasobel\")", "PIPELINE" },
     { "format", 'F', 0, G_OPTION_ARG_STRING, &o.format, "8-bit video format (default I420)", "NAME" },
@@ -263,7 +335,10 @@ main (int argc, char **argv)
     { "own-memory", 'o', 0, G_OPTION_ARG_NONE, &o.own_memory, "The source brings its own memory", NULL },
     { "no-check", 'c', 0, G_OPTION_ARG_NONE, &o.no_check, "Do not check stamps (other modes than edges)", NULL },
     { "live", 'L', 0, G_OPTION_ARG_DOUBLE, &o.live, "Send this many frames a second", "FPS" },
-    { "late", 't', 0, G_OPTION_ARG_DOUBLE, &o.late_ms, "Live: count frames that took longer (default one frame)", "MS" },
+    { "late", 't', 0, G_OPTION_ARG_DOUBLE, &o.late_ms, "Live: count slower frames (default: a frame's time)", "MS" },
+    { "warmup-seconds", 'W', 0, G_OPTION_ARG_DOUBLE, &o.warmup_s, "And at least so long (default 0)", "S" },
+    { "seconds", 'S', 0, G_OPTION_ARG_DOUBLE, &o.seconds, "Measure so long, --frames at most (default: all)", "S" },
+    { "timeout", 'T', 0, G_OPTION_ARG_DOUBLE, &o.timeout_s, "Give up after so long (default 120)", "S" },
     { NULL },
   };
   GOptionContext *context = g_option_context_new ("- times a filter in a whole pipeline");
@@ -283,7 +358,7 @@ main (int argc, char **argv)
   o.format = o.format ? o.format : g_strdup ("I420");
   o.size = o.size ? o.size : g_strdup ("1920x1080");
   o.read = o.read ? o.read : g_strdup ("stamp");
-  if (o.frames < 2 || o.elements < 1 || o.warmup < 1 || o.warmup >= o.frames) {
+  if (o.frames < 2 || o.frames > 10000000 || o.elements < 1 || o.warmup < 1 || o.warmup >= o.frames) {
     fprintf (stderr, "--frames must exceed --warmup, and both be at least 1\n");
     return 2;
   }

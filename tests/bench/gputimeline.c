@@ -62,10 +62,11 @@ run_frames (Rig *rig, const SobelJob *jobs, cudaEvent_t origin, Moments *moments
   unsigned n;
 
   for (n = 0; n < FRAMES + rig->n_slots; n++) {
+    const SobelCudaDevice *device = (const SobelCudaDevice *) rig->device;
     const unsigned slot = n % rig->n_slots;
 
     if (n >= rig->n_slots && (ops->wait (rig->device, slot, 5000000000u, &error) != SOBEL_STATUS_OK ||
-                              !read_moments ((SobelCudaDevice *) rig->device, slot, origin, &moments[n - rig->n_slots])))
+                              !read_moments (device, slot, origin, &moments[n - rig->n_slots])))
       return false;
     if (n < FRAMES && ops->submit (rig->device, slot, &jobs[slot], &error) != SOBEL_STATUS_OK)
       return false;

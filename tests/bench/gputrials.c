@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rows of the textbook's questions, each answered by kernels that differ in one thing only. All are held against the CPU
- * backend; a root that is not exact is timed too, and its row says how many samples differ. */
+/* Rows of the textbook's questions, each answered by kernels that differ in one thing only. All are held against the
+ * CPU backend; a root that is not exact is timed too, and its row says how many samples differ. */
 #include "benchgpu.h"
 
 #include "gpupicture.h"

@@ -7,13 +7,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 enum { CALLS = 20 };
 
 int
 main (int argc, char **argv)
 {
-  const int width = atoi (argv[1]), height = atoi (argv[2]), samples = atoi (argv[3]);
+  const int width = argc == 4 ? atoi (argv[1]) : 0, height = argc == 4 ? atoi (argv[2]) : 0;
+  const int samples = argc == 4 ? atoi (argv[3]) : 0;
   const NppiSize size = {width, height};
   const NppiPoint offset = {0, 0};
   NppStreamContext context;
@@ -23,7 +25,7 @@ main (int argc, char **argv)
   size_t in_pitch, out_pitch;
   cudaEvent_t start, end;
 
-  if (argc != 4 || cudaGetDeviceProperties (&properties, 0) != cudaSuccess ||
+  if (width < 1 || height < 1 || cudaGetDeviceProperties (&properties, 0) != cudaSuccess ||
       cudaMallocPitch (&in, &in_pitch, width, height) != cudaSuccess ||
       cudaMallocPitch (&out, &out_pitch, (size_t) width * 2, height) != cudaSuccess) {
     fprintf (stderr, "no GPU or no memory\n");
@@ -38,7 +40,10 @@ main (int argc, char **argv)
   context.nSharedMemPerBlock = properties.sharedMemPerBlock;
   context.nCudaDevAttrComputeCapabilityMajor = properties.major;
   context.nCudaDevAttrComputeCapabilityMinor = properties.minor;
-  cudaMemset2D (in, in_pitch, 77, width, height);
+  std::vector<unsigned char> noise ((size_t) width * height);
+  for (size_t i = 0; i < noise.size (); i++)
+    noise[i] = (unsigned char) (i * 2654435761u >> 13);
+  cudaMemcpy2D (in, in_pitch, noise.data (), width, width, height, cudaMemcpyHostToDevice);
   cudaEventCreate (&start);
   cudaEventCreate (&end);
   for (int i = -1; i < samples; i++) {

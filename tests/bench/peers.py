@@ -134,11 +134,13 @@ def npp(sizes, n):
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / 'peer_npp'
         build = subprocess.run([nvcc, '-O2', '-o', str(program), str(HERE / 'peer_npp.cu'), '-lnppif', '-lnppc'],
-                               capture_output=True, text=True)
+                               capture_output=True, text=True, timeout=120)
         if build.returncode != 0:
-            return absent('NPP', build.stderr.strip().split('\n')[-1])
+            said = [line for line in build.stderr.split('\n') if 'error' in line or 'cannot find' in line]
+            return absent('NPP', (said or ['it did not compile'])[0].replace(str(HERE) + '/', ''))
         for name, (width, height) in sizes.items():
-            run = subprocess.run([str(program), str(width), str(height), str(n)], capture_output=True, text=True)
+            run = subprocess.run([str(program), str(width), str(height), str(n)], capture_output=True, text=True,
+                                 timeout=60)
             if run.returncode != 0:
                 absent(f'NPP {name}', run.stderr.strip())
                 continue
@@ -159,7 +161,7 @@ def ffmpeg(sizes, n):
             source = (f'color=c=gray:s={name}:r=30:d=1,format=gray,noise=alls=40,loop=loop=-1:size=16:start=0')
             start = time.perf_counter()
             subprocess.run([tool, '-v', 'error', '-f', 'lavfi', '-i', source, '-frames:v', str(frames), '-vf', filter_,
-                            '-f', 'null', '-'], check=True)
+                            '-f', 'null', '-'], check=True, timeout=60)
             return time.perf_counter() - start
 
         samples = []

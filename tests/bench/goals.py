@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The goals that a measurement is held against: what was measured, what was wanted, whether it is met.
+
+A goal whose rows are missing says so; it is never left out."""
+
+
+def find(rows, suite, **wanted):
+    for row in rows:
+        if row['suite'] == suite and 'error' not in row and all(row.get(k) == v for k, v in wanted.items()):
+            return row
+    return None
+
+
+def bus_us(rows, what, size, way, memory='pinned'):
+    row = find(rows, 'bus', what=what, size=size, way=way, memory=memory)
+    return row['median_us'] if row else None
+
+
+def fps(rows, label):
+    row = find(rows, 'pipeline', label=label)
+    return row['fps'] if row else None
+
+
+class Goals:
+    """Lines of the table: (goal, measured, wanted, met or None)."""
+
+    def __init__(self, rows):
+        self.rows, self.lines = rows, []
+
+    def add(self, goal, value, form, wanted, met):
+        known = value is not None
+        self.lines.append((goal, form.format(value) if known else 'not measured', wanted,
+                           met(value) if known else None))
+
+    def at_most(self, goal, value, limit, form='{:.2f}', unit=''):
+        self.add(goal, value, form + unit, f'at most {limit}{unit}', lambda v: v <= limit)
+
+    def at_least(self, goal, value, limit, form='{:.1f}', unit=''):
+        self.add(goal, value, form + unit, f'at least {limit}{unit}', lambda v: v >= limit)
+
+    def kernel_ratio(self, fmt, size, limit=1.25):
+        row = find(self.rows, 'kernels', kernel='fused', format=fmt, size=size, state='steady', group='sizes')
+        self.at_most(f'kernel {fmt} {size}, time of a copy of the same bytes', row and row['copy_ratio'], limit,
+                     unit=' ×')
+
+    def share_of_bus(self, label, what, size, limit):
+        rate, both = fps(self.rows, label), bus_us(self.rows, what, size, 'both')
+        known = rate is not None and both is not None
+        self.at_least(f'pipeline {label}: share of the bus, both ways, {what} {size}',
+                      100 * rate * both / 1e6 if known else None, limit, unit=' %')
+        if known:
+            goal, measured, *rest = self.lines.pop()
+            self.lines.append((goal, f'{measured} ({rate:,.0f} of {1e6 / both:,.0f} frames/s)', *rest))
+
+    def ratio(self, a, b):
+        return a / b if a is not None and b else None
+
+
+def goals(rows):
+    g = Goals(rows)
+    for fmt in ('GRAY8', 'I420', 'RGB'):
+        for size in ('7680x4320', '16384x16384'):
+            g.kernel_ratio(fmt, size)
+    row = find(rows, 'kernels', kernel='fused', format='GRAY8', size='1920x1080', state='steady', group='sizes')
+    g.at_most('kernel GRAY8 1920x1080', row and row['median_us'], 7, unit=' µs')
+    g.share_of_bus('cuda I420 1920x1080', 'one byte a pixel', '1920x1080', 90)
+    g.share_of_bus('cuda RGB 1920x1080', 'three bytes a pixel', '1920x1080', 90)
+    g.share_of_bus('cuda RGB 3840x2160', 'three bytes a pixel', '3840x2160', 95)
+    g.share_of_bus('cuda I420 overlay', 'I420 whole', '1920x1080', 85)
+    g.share_of_bus('cuda RGB overlay', 'three bytes a pixel', '1920x1080', 85)
+    for fmt, what in (('I420', 'one byte a pixel'), ('RGB', 'three bytes a pixel')):
+        copied = bus_us(rows, what, '1920x1080', 'memcpy', 'one thread')
+        rate = fps(rows, f'cuda {fmt} own memory')
+        g.at_least(f'source with memory of its own, {fmt} 1080p, rate of a thread\'s memcpy',
+                   rate * copied / 1e6 if rate and copied else None, 1, '{:.2f}', ' ×')
+    row = find(rows, 'pipeline', label='cuda live 30 fps I420 1080p')
+    g.at_most('one live I420 1080p frame, in and out, median', row and row['latency_p50_us'], 200, '{:.0f}', ' µs')
+    up = bus_us(rows, 'three bytes a pixel', '7680x4320', 'up')
+    row = find(rows, 'bus', label='one frame RGB 7680x4320, strips 0')
+    g.at_most('one RGB 7680x4320 frame through the device, time of its upload',
+              g.ratio(row and row['median_us'], up), 1.3, unit=' ×')
+    row = find(rows, 'pipeline', label='cuda live 20 fps RGB 4320p')
+    g.at_most('one live RGB 7680x4320 frame in a pipeline, time of its upload',
+              g.ratio(row and row['latency_p50_us'], up), 1.3, unit=' ×')
+    g.at_least('against gleffects_sobel, RGBA 1080p',
+               g.ratio(fps(rows, 'peer cudasobel'), fps(rows, 'peer gleffects_sobel')), 8, unit=' ×')
+    one = fps(rows, 'cuda 1 elements')
+    for n in (2, 4, 8):
+        g.at_least(f'{n} elements at once, their total against one',
+                   g.ratio(fps(rows, f'cuda {n} elements'), one), 0.95, '{:.2f}', ' ×')
+    return g.lines
+
+
+def table(rows, words=('met', 'missed', '')):
+    lines = ['| goal | measured | wanted | |', '|---|---|---|---|']
+    for goal, measured, wanted, met in goals(rows):
+        word = words[2] if met is None else words[0] if met else words[1]
+        lines.append(f'| {goal} | {measured} | {wanted} | {word} |')
+    return lines
+
+
+def plain(rows):
+    """For a terminal: one line a goal."""
+    return [f'{"ok    " if met else "      " if met is None else "MISSED"} {measured:>36s}  {goal} ({wanted})'
+            for goal, measured, wanted, met in goals(rows)]
