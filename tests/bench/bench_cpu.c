@@ -94,7 +94,12 @@ compare (const void *a, const void *b)
 typedef void (*Function) (void *data);
 
 /* Milliseconds a call. */
-static double
+typedef struct Times
+{
+  double median, best;
+} Times;
+
+static Times
 measure (Function function, void *data)
 {
   double samples[SAMPLES];
@@ -113,7 +118,7 @@ measure (Function function, void *data)
     samples[i] = (double) (now_ns () - start) / n * 1e-6;
   }
   qsort (samples, SAMPLES, sizeof *samples, compare);
-  return samples[SAMPLES / 2];
+  return (Times){samples[SAMPLES / 2], samples[0]};
 }
 
 typedef struct Frame
@@ -149,15 +154,17 @@ static bool as_json;
 
 static void
 print_row (const char *format, const char *work, int32_t width, int32_t height, const SobelDeviceInfo *info,
-           unsigned n_threads, double ms, double copy_ms)
+           unsigned n_threads, Times time, Times copy)
 {
   if (as_json)
     printf ("{\"label\":\"%s %s, %s threads\",\"format\":\"%s\",\"case\":\"%s\",\"size\":\"%dx%d\","
-            "\"threads\":\"%s\",\"isa\":\"%s\",\"median_us\":%.2f,\"memcpy_us\":%.2f,\"memcpy_ratio\":%.3f}\n",
+            "\"threads\":\"%s\",\"isa\":\"%s\",\"median_us\":%.2f,\"best_us\":%.2f,\"memcpy_us\":%.2f,"
+            "\"memcpy_ratio\":%.3f}\n",
             format, work, n_threads ? "1" : "all", format, work, width, height, n_threads ? "1" : "all", info->kernel,
-            ms * 1000, copy_ms * 1000, ms / copy_ms);
+            time.median * 1000, time.best * 1000, copy.median * 1000, time.median / copy.median);
   else
-    printf ("| %-10s | %-22s | %-24s | %8.3f | %5.2f |\n", format, work, info->name, ms, ms / copy_ms);
+    printf ("| %-10s | %-22s | %-24s | %8.3f | %8.3f | %5.2f |\n", format, work, info->name, time.median, time.best,
+            time.median / copy.median);
   fflush (stdout);
 }
 
@@ -233,7 +240,8 @@ main (int argc, char **argv)
   if (isa)
     sobel_cpu_set_isa_mask ((unsigned) strtoul (isa, NULL, 0));
   if (!as_json)
-    printf ("%d x %d\n\n| format | work | device | ms a frame | best | of memcpy |\n|---|---|---|---|---|---|\n", width, height);
+    printf ("%d x %d\n\n| format | work | device | ms a frame | best | of memcpy |\n|---|---|---|---|---|---|\n", width,
+            height);
   for (; *formats; formats++) {
     for (threads = 1;; threads = 0) {
       bench (*formats, width, height, threads);
