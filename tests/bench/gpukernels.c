@@ -28,14 +28,11 @@ launch (void *user, cudaStream_t stream)
 {
   const Run *run = user;
   const SobelCudaPicture *picture = &run->p->picture;
-  const SobelFastKind kind = sobel_cuda_fast_kind (picture);
   const SobelKernel ladder[] = {SOBEL_KERNEL_NAIVE, SOBEL_KERNEL_CONSTANT, SOBEL_KERNEL_SHARED};
 
   if (run->variant < FUSED)
     return sobel_cuda_ladder (picture, ladder[run->variant], &run->p->scratch, stream);
-  if (run->variant == FUSED && kind != SOBEL_FAST_NONE)
-    return sobel_cuda_fast (picture, kind, sobel_cuda_fast_shape (picture, kind, run->p->multiprocessors), stream);
-  return sobel_cuda_fused (picture, stream);
+  return run->variant == FUSED ? gpu_picture_element (run->p, stream) : sobel_cuda_fused (picture, stream);
 }
 
 static cudaError_t
@@ -305,6 +302,9 @@ bench_profile (const BenchOptions *options)
     GpuPicture p;
 
     if (gpu_picture_init (&p, &config, &params, &error)) {
+      row_begin (formats[f]);
+      row_number ("multiprocessors", p.multiprocessors);
+      row_end ();
       for (v = 0; v < N_VARIANTS; v++) {
         Run run = {&p, (Variant) v};
         ok &= launch (&run, gpu_time_stream ()) == cudaSuccess && cudaDeviceSynchronize () == cudaSuccess;

@@ -171,6 +171,16 @@ gpu_picture_clear (GpuPicture *p)
   memset (p, 0, sizeof *p);
 }
 
+cudaError_t
+gpu_picture_element (const GpuPicture *p, cudaStream_t stream)
+{
+  const SobelFastKind kind = sobel_cuda_fast_kind (&p->picture);
+
+  if (kind == SOBEL_FAST_NONE)
+    return sobel_cuda_fused (&p->picture, stream);
+  return sobel_cuda_fast (&p->picture, kind, sobel_cuda_fast_shape (&p->picture, kind, p->multiprocessors), stream);
+}
+
 int64_t
 gpu_picture_wrong (GpuPicture *p, GpuWork work, void *user)
 {

@@ -27,6 +27,9 @@ void gpu_picture_clear (GpuPicture *p);
 /* Other parameters for the same input. */
 bool gpu_picture_set_params (GpuPicture *p, const SobelParams *params, SobelError *error);
 
+/* What the element launches with kernel=auto. */
+cudaError_t gpu_picture_element (const GpuPicture *p, cudaStream_t stream);
+
 /* Runs the work once over poisoned memory: how many bytes of the planes that it writes are not the CPU backend's.
  * Negative: it failed. */
 int64_t gpu_picture_wrong (GpuPicture *p, GpuWork work, void *user);

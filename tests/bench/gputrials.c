@@ -60,8 +60,6 @@ launch (void *user, cudaStream_t stream)
 {
   const Run *run = user;
   const Trial *t = run->trial;
-  const SobelCudaPicture *own = &run->p->picture;
-  const SobelFastKind kind = sobel_cuda_fast_kind (own);
 
   switch (t->kind) {
     case UNROLL:
@@ -75,9 +73,7 @@ launch (void *user, cudaStream_t stream)
     case ONE_PASS_TILE:
       return trial_one_pass_tile (&run->picture, stream);
     default:
-      return kind == SOBEL_FAST_NONE
-                 ? sobel_cuda_fused (own, stream)
-                 : sobel_cuda_fast (own, kind, sobel_cuda_fast_shape (own, kind, run->p->multiprocessors), stream);
+      return gpu_picture_element (run->p, stream);
   }
 }
 
