@@ -28,7 +28,7 @@ typedef struct
   "precision=(string)integer, luma=(string)bt601, overlay-color=(uint)4294901760, "
 
 static const Look looks[] = {
-  { "focus peaking", COMMON "operator=sobel, gain=1.5, threshold=0.5, invert=(boolean)false, mode=overlay",
+  { "focus peaking", COMMON "operator=sobel, gain=(double)1, threshold=0.6, invert=(boolean)false, mode=overlay",
     { 200, 200, 200 }, { 255, 0, 0 }, { 203, 203, 203 } },
   { "neon on black", COMMON "operator=sobel, gain=(double)2, threshold=0.2, invert=(boolean)false, mode=direction",
     { 0, 0, 0 }, { 255, 0, 0 }, { 0, 0, 0 } },

@@ -33,12 +33,15 @@ typedef struct
 
 static volatile sig_atomic_t interrupted;
 
+/* jpegenc writes the codes that it gets, and JPEG is full range. */
+#define JPEG_INPUT "video/x-raw,format={I420,Y42B,Y444},colorimetry=1:4:0:0"
+
 /* The first that is installed is taken; Matroska holds them all, and nearly every kind of sound. */
 static const char *const encoders[][2] = {
   { "x264enc", "x264enc speed-preset=veryfast ! h264parse" },
   { "openh264enc", "openh264enc bitrate=12000000 ! h264parse" },
   { "vp8enc", "vp8enc deadline=1 target-bitrate=8000000" },
-  { "jpegenc", "jpegenc" },
+  { "jpegenc", JPEG_INPUT " ! jpegenc" },
 };
 
 static const char *const jpeg_endings[] = { ".jpg", ".jpeg", NULL };
@@ -148,7 +151,8 @@ apply_settings (GstElement *sobel, const Batch *batch)
 static gboolean
 open_job (Job *job, const Batch *batch, const char *in, const char *out, GError **error)
 {
-  const char *const jpeg = "jpegenc snapshot=true quality=92 ! file.", *const png = "pngenc snapshot=true ! file.";
+  const char *const jpeg = JPEG_INPUT " ! jpegenc snapshot=true quality=92 ! file.";
+  const char *const png = "pngenc snapshot=true ! file.";
   char *uri = gst_filename_to_uri (in, error), *text, *whole;
   GstElement *decoder, *sink, *sobel, *first;
   GstCaps *caps;

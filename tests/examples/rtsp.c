@@ -35,8 +35,9 @@ encoder_for (const char *codec)
            "! rtph264pay name=pay0 config-interval=1";
   if ((any || strcmp (codec, "h264") == 0) && has_element ("openh264enc"))
     return "openh264enc complexity=low gop-size=60 ! h264parse ! rtph264pay name=pay0 config-interval=1";
+  /* jpegenc writes the codes that it gets, and JPEG is full range. */
   if ((any || strcmp (codec, "jpeg") == 0) && has_element ("jpegenc"))
-    return "video/x-raw,format=I420 ! jpegenc quality=80 ! rtpjpegpay name=pay0";
+    return "video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc quality=80 ! rtpjpegpay name=pay0";
   return NULL;
 }
 
@@ -47,7 +48,8 @@ launch_line (const Options *options, const char *encoder)
   char *source, *line;
 
   if (options->test)
-    source = g_strdup ("videotestsrc is-live=true pattern=ball ! video/x-raw,width=640,height=480,framerate=30/1");
+    source = g_strdup ("videotestsrc is-live=true pattern=ball ! video/x-raw,width=640,height=480,framerate=30/1,"
+                       "colorimetry=bt601");
   else
     source = g_strdup_printf ("v4l2src device=\"%s\" ! decodebin", options->camera);
   line = g_strdup_printf ("( %s ! videoconvert ! queue leaky=downstream max-size-buffers=1 ! cudasobel name=sobel %s "

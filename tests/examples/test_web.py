@@ -17,7 +17,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from support import Program, check, finish, run, temporary_folder, wait_for, write_png
+from support import Program, check, finish, read_png, run, temporary_folder, wait_for, write_png
 
 
 class Site:
@@ -146,6 +146,23 @@ def check_viewers(site):
     print('pictures missed by the slow viewer:', site.settings()['missed'])
 
 
+def check_black(web, folder):
+    """The test picture's ground is black, as video has it, and must be black for the browser too."""
+    program = Program(web, '--test', '--port=0')
+    site = Site(program.line_with('http://'))
+    jpeg, png = os.path.join(folder, 'picture.jpg'), os.path.join(folder, 'picture.png')
+    check(wait_for(lambda: site.ask('picture.jpg')[0] == 200), 'no picture')
+    with open(jpeg, 'wb') as file:
+        file.write(site.ask('picture.jpg')[1])
+    status, text = run('gst-launch-1.0', '-q', 'filesrc', f'location={jpeg}', '!', 'jpegdec', '!', 'videoconvert', '!',
+                       'video/x-raw,format=RGB', '!', 'pngenc', '!', 'filesink', f'location={png}')
+    check(status == 0, text)
+    with open(png, 'rb') as file:
+        corner = read_png(file.read())[2][2][2]
+    check(max(corner) <= 3, f'black is {corner}')
+    check(program.stop(signal.SIGTERM) == 0, 'the end: ' + program.output())
+
+
 def main():
     web = sys.argv[1]
     status, text = run(web, '--help')
@@ -166,6 +183,7 @@ def main():
         check_refusals(site)
         site.settings({'mode': 'overlay'})
         check_viewers(site)
+        check_black(web, folder)
         check(program.stop(signal.SIGTERM) == 0, 'the end: ' + program.output())
     finish()
 

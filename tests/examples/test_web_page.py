@@ -193,8 +193,9 @@ def main():
         try:
             open_page(browser, address)
             set_color(browser, '#00ff00')
+            overlaid = until(browser, greens, 'the colour does nothing')
             if not options.picture:
-                check_overlay(until(browser, greens, 'the colour does nothing'))
+                check_overlay(overlaid)
                 check_controls(browser)
             if options.screenshot:
                 wait_for(lambda: browser.script('return parseFloat(document.querySelector("#rate").textContent) > 10'))

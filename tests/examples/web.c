@@ -43,18 +43,18 @@ static void
 append_stats (App *app, GString *json)
 {
   GstStructure *stats = NULL;
-  guint64 latency = 0, sent, missed;
+  guint64 kernel = 0, sent, missed;
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
   g_object_get (app->sobel, "stats", &stats, NULL);
-  gst_structure_get_uint64 (stats, "latency-ns", &latency);
+  gst_structure_get_uint64 (stats, "kernel-ns", &kernel);
   web_server_count (app->server, &sent, &missed);
   g_mutex_lock (&app->lock);
   g_string_append_printf (json, ",\"width\":%d,\"height\":%d", app->width, app->height);
   g_mutex_unlock (&app->lock);
   g_string_append_printf (json, ",\"rate\":%s", g_ascii_formatd (number, sizeof number, "%.1f", app->rate));
-  g_string_append_printf (json, ",\"latency\":%s",
-                          g_ascii_formatd (number, sizeof number, "%.2f", (double) latency / 1e6));
+  g_string_append_printf (json, ",\"computing\":%s",
+                          g_ascii_formatd (number, sizeof number, "%.2f", (double) kernel / 1e6));
   g_string_append_printf (json, ",\"viewers\":%u,\"sent\":%" G_GUINT64_FORMAT ",\"missed\":%" G_GUINT64_FORMAT,
                           web_server_n_viewers (app->server), sent, missed);
   g_string_append (json, ",\"backend\":");
@@ -187,7 +187,8 @@ make_pipeline (const Options *options, gboolean *loops, GError **error)
 
   *loops = FALSE;
   if (options->test) {
-    source = "videotestsrc is-live=true pattern=ball ! video/x-raw,width=960,height=540,framerate=30/1";
+    source = "videotestsrc is-live=true pattern=ball "
+             "! video/x-raw,width=960,height=540,framerate=30/1,colorimetry=bt709";
   } else if (!file) {
     source = "v4l2src name=camera ! decodebin";
   } else {
@@ -199,10 +200,12 @@ make_pipeline (const Options *options, gboolean *loops, GError **error)
       sync = "true";
     }
   }
-  /* Drops what the filter, the encoder or the network has no time for, so that the picture is never late. */
+  /* The queue drops what the filter, the encoder or the network has no time for, so that the picture is never late.
+   * jpegenc writes the codes that it gets, and JPEG is full range. */
   text = g_strdup_printf ("%s ! videoconvert ! videoflip video-direction=auto ! videoscale "
                           "! video/x-raw,width=[16,%d],pixel-aspect-ratio=1/1 %s "
-                          "! queue name=before max-size-buffers=2 ! cudasobel name=sobel mode=overlay threshold=0.2 ! videoconvert "
+                          "! queue name=before max-size-buffers=2 ! cudasobel name=sobel mode=overlay threshold=0.2 "
+                          "! videoconvert ! video/x-raw,format={I420,Y42B,Y444},colorimetry=1:4:0:0 "
                           "! jpegenc quality=%d ! appsink name=pictures max-buffers=1 drop=true sync=%s",
                           source, options->width, rest, options->quality, sync);
   pipeline = gst_parse_launch_full (text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
