@@ -23,7 +23,6 @@ typedef struct Driver
   CUresult (*device_name) (char *name, int size, CUdevice device);
   CUresult (*error_name) (CUresult result, const char **name);
   CUresult (*error_text) (CUresult result, const char **text);
-  SobelCudaWriteValue write_value; /* NULL where there is none */
 } Driver;
 
 struct SobelCudaContext
@@ -117,10 +116,6 @@ load_driver (Driver *driver, SobelError *error)
       return sobel_error_set (error, SOBEL_STATUS_NO_DEVICE, "the NVIDIA driver is too old or damaged: no %s (%s)",
                               entries[i].symbol, cudaGetErrorName (result));
     }
-  }
-  if (find_entry ("cuStreamWriteValue32", (void **) &driver->write_value) != cudaSuccess) {
-    driver->write_value = NULL;
-    cudaGetLastError ();
   }
   return SOBEL_STATUS_OK;
 }
@@ -389,10 +384,4 @@ int
 sobel_cuda_context_multiprocessors (const SobelCudaContext *c)
 {
   return c->multiprocessors;
-}
-
-SobelCudaWriteValue
-sobel_cuda_context_write_value (const SobelCudaContext *c)
-{
-  return c->driver.write_value;
 }

@@ -25,9 +25,6 @@ void sobel_cuda_context_leave (SobelCudaContext *context);
 CUcontext sobel_cuda_context_handle (const SobelCudaContext *context);
 int sobel_cuda_context_ordinal (const SobelCudaContext *context);
 const char *sobel_cuda_context_gpu_name (const SobelCudaContext *context);
-/* cuStreamWriteValue32, or NULL where the GPU or the driver has no such thing. */
-typedef CUresult (*SobelCudaWriteValue) (CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags);
-SobelCudaWriteValue sobel_cuda_context_write_value (const SobelCudaContext *context);
 int sobel_cuda_context_multiprocessors (const SobelCudaContext *context);
 
 #endif

@@ -45,10 +45,17 @@ typedef enum SobelFastKind
 /* Whether the fast kernels can make this picture, and which. */
 SobelFastKind sobel_cuda_fast_kind (const SobelCudaPicture *picture);
 
-/* Rows of a warp's share that take least time on a GPU of so many multiprocessors. */
-int32_t sobel_cuda_fast_rows (const SobelCudaPicture *picture, SobelFastKind kind, int32_t multiprocessors);
+/* How the work is cut. */
+typedef struct SobelFastShape
+{
+  int32_t rows; /* of a warp's share */
+} SobelFastShape;
 
-cudaError_t sobel_cuda_fast (const SobelCudaPicture *picture, SobelFastKind kind, int32_t rows, cudaStream_t stream);
+/* What takes least time on a GPU of so many multiprocessors. */
+SobelFastShape sobel_cuda_fast_shape (const SobelCudaPicture *picture, SobelFastKind kind, int32_t multiprocessors);
+
+cudaError_t sobel_cuda_fast (const SobelCudaPicture *picture, SobelFastKind kind, SobelFastShape shape,
+                             cudaStream_t stream);
 
 /* For tests: the fast kernels' edge value of |gx| = x, |gy| = y (both below `count`) into e[x * count + y]. */
 cudaError_t sobel_cuda_fast_probe (uint8_t *e, uint32_t count, cudaStream_t stream);

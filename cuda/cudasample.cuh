@@ -44,7 +44,8 @@ sobel_in_luma (const SobelCudaPicture *p, int32_t x, int32_t y)
 
   if (p->in_format.family != SOBEL_FAMILY_RGB)
     return first;
-  return sobel_luma_rgb (&p->recipe, first, sobel_in_sample<BYTES> (p, 1, x, y), sobel_in_sample<BYTES> (p, 2, x, y));
+  return sobel_luma_rgb (&p->recipe, first, sobel_in_sample<BYTES> (p, 1, x, y),
+                         sobel_in_sample<BYTES> (p, 2, x, y));
 }
 
 /* L at (x, y), which may be one step outside the picture; anything in a picture without rows (the second field of
@@ -57,7 +58,8 @@ sobel_in_luma_around (const SobelCudaPicture *p, int32_t x, int32_t y)
 
   if (h == 0 || (p->recipe.border == SOBEL_BORDER_ZERO && (x < 0 || y < 0 || x >= w || y >= h)))
     return p->recipe.outside;
-  return sobel_in_luma<BYTES> (p, sobel_border_index (p->recipe.border, x, w), sobel_border_index (p->recipe.border, y, h));
+  return sobel_in_luma<BYTES> (p, sobel_border_index (p->recipe.border, x, w),
+                               sobel_border_index (p->recipe.border, y, h));
 }
 
 /* border=none blanks the rim. */

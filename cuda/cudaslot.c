@@ -15,6 +15,18 @@ align_up (size_t n, size_t to)
   return (n + to - 1) / to * to;
 }
 
+unsigned
+sobel_cuda_plane_h_sub (const SobelFormat *format, unsigned plane)
+{
+  unsigned h_sub = 8, i;
+
+  for (i = 0; i < format->n_components; i++) {
+    if (format->component[i].plane == plane && format->component[i].h_sub < h_sub)
+      h_sub = format->component[i].h_sub;
+  }
+  return h_sub;
+}
+
 /* Adds the planes of a picture behind `start`. */
 static void
 layout_init (SobelCudaLayout *layout, const SobelFormat *format, int32_t width, int32_t height, size_t start)
@@ -29,7 +41,7 @@ layout_init (SobelCudaLayout *layout, const SobelFormat *format, int32_t width, 
     layout->row_bytes[i] = sobel_image_row_bytes (format, i, width);
     /* Not more than a vector's end beyond the row: rows without padding can then be copied in one piece. */
     layout->pitch[i] = align_up (layout->row_bytes[i], PITCH_ALIGNMENT);
-    layout->rows[i] = rows < height ? rows + 1 : rows;
+    layout->rows[i] = rows + (sobel_cuda_plane_h_sub (format, i) > 0);
     layout->offset[i] = layout->size;
     layout->size += align_up (layout->pitch[i] * (size_t) layout->rows[i], PLANE_ALIGNMENT);
   }
@@ -58,7 +70,8 @@ events_init (SobelCudaSlot *slot, unsigned number, SobelError *error)
 {
   unsigned i;
 
-  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->done, cudaEventDefault), "an event of slot %u", number);
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->done, cudaEventDisableTiming), "an event of slot %u",
+                    number);
   for (i = 0; i < SOBEL_CUDA_N_MOMENTS; i++)
     SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&slot->moment[i], cudaEventDefault), "an event of slot %u",
                       number);
@@ -79,8 +92,6 @@ streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
     device->slot[i].stream = i % n;
     status = events_init (&device->slot[i], i, error);
   }
-  if (status == SOBEL_STATUS_OK)
-    status = sobel_cuda_signals_init (device, error);
   return status;
 }
 
@@ -124,9 +135,13 @@ SobelStatus
 sobel_cuda_slots_init (SobelCudaDevice *device, const SobelConfig *config, unsigned n_slots, SobelError *error)
 {
   const unsigned n_streams = stream_count (device, n_slots);
-  SobelStatus status = SOBEL_STATUS_OK;
+  SobelStatus status = sobel_cuda_queue_settle (device, error);
 
+  if (status != SOBEL_STATUS_OK)
+    return status;
   device->config = *config;
+  device->frames = 0;
+  memset (&device->timing, 0, sizeof device->timing);
   layout_init (&device->in_layout, config->in, config->width, config->height, 0);
   layout_init (&device->out_layout, config->out, config->width, config->height, device->in_layout.size);
   if (n_slots != device->n_slots || n_streams != device->n_streams) {
@@ -159,7 +174,7 @@ sobel_cuda_slots_clear (SobelCudaDevice *device)
     }
   }
   memset (device->slot, 0, sizeof device->slot);
-  sobel_cuda_signals_clear (device);
+  sobel_cuda_queue_clear (device);
   atomic_store (&device->in_flight, 0);
   for (i = 0; i < device->n_streams; i++)
     cudaStreamDestroy (device->stream[i]);

@@ -22,16 +22,6 @@ typedef struct SobelCudaLayout
   size_t size;                    /* bytes in all */
 } SobelCudaLayout;
 
-/* Words of host memory that the GPU writes at the end of each slot's frame. To look there costs nothing, where a query
- * of an event takes the driver's lock, which the submitting thread wants too. Events tell of failures, and serve alone
- * where the GPU cannot write values in stream order. */
-typedef struct SobelCudaSignals
-{
-  SobelHostBlock *block;
-  volatile uint32_t *word; /* a cache line a slot; NULL: not possible here */
-  CUdeviceptr on_device;   /* the same; 0: the GPU would not */
-} SobelCudaSignals;
-
 typedef struct SobelCudaSlot
 {
   uint8_t *memory;          /* input's planes, then the output's */
@@ -42,20 +32,31 @@ typedef struct SobelCudaSlot
   SobelCudaScratch scratch; /* the same, laid out */
   cudaEvent_t done;
   cudaEvent_t moment[SOBEL_CUDA_N_MOMENTS];
-  uint32_t serial;   /* of the frame in work, that its signal will have */
   bool pending;      /* a frame was submitted and not yet found done */
-  bool queued;       /* its wait is over at once */
+  bool queued;       /* passed on before it is done; see SobelCudaQueue */
+  uint32_t queue_serial; /* of the frame in work, if it is queued */
   bool timed;        /* the moments were recorded */
   float timed_share; /* part of the frame between them: 1, or that of a strip */
 } SobelCudaSlot;
+
+/* Frames that are passed on while queued. The producer's but for the atomics; `end` also the consumer's. */
+typedef struct SobelCudaQueue
+{
+  bool ready;     /* there are events */
+  uint32_t next;  /* frames so far */
+  cudaEvent_t end[2 * SOBEL_CUDA_MAX_SLOTS]; /* of frame n: n % (2 * n_slots) */
+  cudaEvent_t measure[2];
+  bool is_measured;      /* the frame in the producer's hands */
+  atomic_bool measuring; /* both events are recorded, and not yet looked at */
+  atomic_ullong kernel_ns;
+} SobelCudaQueue;
 
 /* What is measured rather than known; the values are in cudadevice.c. Tests and benchmarks may change them. */
 typedef struct SobelCudaTuning
 {
   unsigned spin_ns;     /* look for the end of a frame this long before sleeping */
   unsigned sleep_ns;    /* between looks after that */
-  bool no_signals;      /* events only */
-  unsigned timed_every; /* frames; moments are recorded for one in so many */
+  unsigned timed_every; /* moments are recorded for one frame in so many; the others are said to take as long */
   size_t strip_bytes;   /* a frame of at least twice that, the larger way, is cut into strips of about so much */
 } SobelCudaTuning;
 
@@ -76,11 +77,15 @@ typedef struct SobelCudaDevice
   cudaEvent_t order; /* for one stream to wait for another */
   unsigned frames;   /* submitted */
   atomic_uint in_flight;
-  SobelCudaSignals signals;
+  SobelTiming timing; /* of the last frame whose moments were recorded; the waiting thread's */
+  SobelCudaQueue queue;
 
   atomic_ullong bytes;         /* of device memory */
   _Atomic (const char *) kernel; /* of the last frame */
 } SobelCudaDevice;
+
+/* log2 of the luma rows to a row of the plane. */
+unsigned sobel_cuda_plane_h_sub (const SobelFormat *format, unsigned plane);
 
 /* In the context. Streams, events and memory for `n_slots`, where possible those of the last configuration; on failure
  * nothing is left. */
@@ -92,15 +97,19 @@ void sobel_cuda_slots_clear (SobelCudaDevice *device);
 /* Lays out slot->scratch for the textbook kernels; allocates at the first call. */
 SobelStatus sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error);
 
-/* In the context. Without the possibility all the same OK. */
-SobelStatus sobel_cuda_signals_init (SobelCudaDevice *device, SobelError *error);
-void sobel_cuda_signals_clear (SobelCudaDevice *device);
-/* Queues the end of the slot's frame. */
-SobelStatus sobel_cuda_signal_queue (SobelCudaDevice *device, SobelCudaSlot *slot, cudaStream_t stream,
-                                     SobelError *error);
-/* Waits for it as SobelDeviceOps.wait does. */
-SobelStatus sobel_cuda_signal_wait (SobelCudaDevice *device, SobelCudaSlot *slot, uint64_t timeout_ns,
+/* Frames that are passed on while queued: begin and end around the frame's work, in the context. */
+SobelStatus sobel_cuda_queue_begin (SobelCudaDevice *device, SobelCudaSlot *slot, cudaStream_t stream,
                                     SobelError *error);
+SobelStatus sobel_cuda_queue_end (SobelCudaDevice *device, SobelCudaSlot *slot, cudaStream_t stream,
+                                  SobelError *error);
+/* Waits until the frame that was in the ring as many before as there are slots is done. */
+SobelStatus sobel_cuda_queue_wait (SobelCudaDevice *device, SobelCudaSlot *slot, uint64_t timeout_ns,
+                                   SobelError *error);
+/* In the context: nothing that was passed on is still to be done. */
+bool sobel_cuda_queue_is_idle (SobelCudaDevice *device);
+/* In the context: waits until that is so. */
+SobelStatus sobel_cuda_queue_settle (SobelCudaDevice *device, SobelError *error);
+void sobel_cuda_queue_clear (SobelCudaDevice *device);
 
 /* In the context: queues a frame. */
 SobelStatus sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob *job, SobelError *error);

@@ -65,19 +65,6 @@ device_image (const SobelImage *image, const SobelCudaLayout *layout, uint8_t *m
   return on_device;
 }
 
-/* log2 of the luma rows to a row of the plane. */
-static unsigned
-plane_h_sub (const SobelFormat *format, unsigned plane)
-{
-  unsigned h_sub = 8, i;
-
-  for (i = 0; i < format->n_components; i++) {
-    if (format->component[i].plane == plane && format->component[i].h_sub < h_sub)
-      h_sub = format->component[i].h_sub;
-  }
-  return h_sub;
-}
-
 /* ---- copies --------------------------------------------------------------------------------------- */
 
 /* Rows of a plane from one memory to another, padding left alone where it is written. */
@@ -109,7 +96,7 @@ static void
 plane_part (const Work *w, const SobelFormat *format, unsigned plane, int32_t rows, const Strip *strip, bool up,
             int32_t *first, int32_t *end)
 {
-  const unsigned h_sub = plane_h_sub (format, plane);
+  const unsigned h_sub = sobel_cuda_plane_h_sub (format, plane);
   const int32_t from = up && h_sub == 0 ? strip->upload_from : strip->from;
   const int32_t to = up && h_sub == 0 ? strip->upload_to : strip->to;
   const int32_t all = h_sub == 0 ? w->job->in.height : rows;
@@ -241,9 +228,9 @@ launch (const Work *w, SobelCudaPicture *picture, bool whole, cudaStream_t strea
     SOBEL_CUDA_CHECK (error, sobel_cuda_ladder (picture, kernel, &w->slot->scratch, stream),
                       "kernel %s, %" PRId32 "x%" PRId32, name, picture->in.width, picture->in.height);
   } else if (kind != SOBEL_FAST_NONE) {
-    const int32_t rows =
-        sobel_cuda_fast_rows (picture, kind, sobel_cuda_context_multiprocessors (device->context));
-    SOBEL_CUDA_CHECK (error, sobel_cuda_fast (picture, kind, rows, stream), "kernel fused, %" PRId32 "x%" PRId32,
+    const SobelFastShape shape =
+        sobel_cuda_fast_shape (picture, kind, sobel_cuda_context_multiprocessors (device->context));
+    SOBEL_CUDA_CHECK (error, sobel_cuda_fast (picture, kind, shape, stream), "kernel fused, %" PRId32 "x%" PRId32,
                       picture->in.width, picture->in.height);
   } else {
     SOBEL_CUDA_CHECK (error, sobel_cuda_fused (picture, stream), "kernel fused, %" PRId32 "x%" PRId32,
@@ -399,17 +386,28 @@ order_images (const Work *w, cudaStream_t stream, bool before, SobelError *error
 }
 
 static SobelStatus
+mark_done (const Work *w, SobelError *error)
+{
+  SOBEL_CUDA_CHECK (error, cudaEventRecord (w->slot->done, w->down), "the end of a frame");
+  return SOBEL_STATUS_OK;
+}
+
+static SobelStatus
 queue_frame (const Work *w, SobelError *error)
 {
   SobelStatus status = order_images (w, w->up, true, error);
   unsigned k;
 
+  if (status == SOBEL_STATUS_OK && w->slot->queued)
+    status = sobel_cuda_queue_begin (w->device, w->slot, w->up, error);
   for (k = 0; k < w->n_strips && status == SOBEL_STATUS_OK; k++)
     status = queue_strip (w, k, error);
   if (status == SOBEL_STATUS_OK)
     status = make_neutral (w, w->down, error);
-  if (status == SOBEL_STATUS_OK)
-    status = sobel_cuda_signal_queue (w->device, w->slot, w->down, error);
+  if (status == SOBEL_STATUS_OK && w->slot->queued)
+    status = sobel_cuda_queue_end (w->device, w->slot, w->down, error);
+  else if (status == SOBEL_STATUS_OK)
+    status = mark_done (w, error);
   return status == SOBEL_STATUS_OK ? order_images (w, w->down, false, error) : status;
 }
 
@@ -437,7 +435,8 @@ choose_streams (Work *w)
   SobelCudaDevice *device = w->device;
   const unsigned first = w->slot->stream, n = device->n_streams;
 
-  w->up = w->middle = w->down = device->stream[first];
+  /* A frame that is passed on while queued is best on the stream where it will be used: nothing has to be ordered. */
+  w->up = w->middle = w->down = w->slot->queued ? w->job->out_stream : device->stream[first];
   if (w->n_strips > 1) {
     w->middle = device->stream[(first + 1) % n];
     w->down = device->stream[(first + (n > 2 ? 2 : 1)) % n];
@@ -462,8 +461,10 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
   w.in = device_image (&job->in, &device->in_layout, slot->memory);
   w.out = device_image (&job->out, &device->out_layout, slot->memory);
   w.n_strips = choose_strips (&w);
+  slot->queued = job->queued && job->in.memory == SOBEL_MEMORY_DEVICE && job->out.memory == SOBEL_MEMORY_DEVICE &&
+                 job->in_stream && job->out_stream;
   choose_streams (&w);
-  slot->timed = device->frames++ % sobel_cuda_tuning.timed_every == 0;
+  slot->timed = !slot->queued && device->frames++ % sobel_cuda_tuning.timed_every == 0;
   slot->timed_share = 1.0f;
   if (w.n_strips > 1) {
     const Strip first = make_strip (&w, 0);
@@ -472,8 +473,6 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
   /* Short of memory for the textbook's passes, the frame takes the one pass, with the same result. */
   if (textbook)
     sobel_cuda_slot_scratch (device, slot, &ignored);
-  slot->queued = job->queued && job->in.memory == SOBEL_MEMORY_DEVICE && job->out.memory == SOBEL_MEMORY_DEVICE &&
-                 job->in_stream && job->out_stream;
   slot->pending = true;
   atomic_fetch_add (&device->in_flight, 1);
   return queue_frame (&w, error);

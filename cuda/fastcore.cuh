@@ -12,8 +12,8 @@
  * whose accumulator starts at the bits of 0.5 or 0.75, so that the result is a float without a conversion
  * (SobelFloatRolling).
  *
- * n = gx^2 + gy^2 + 1/2 is a float in units of 2^-48, its root one in units of 2^-24; rounding that towards zero to half
- * precision leaves floor (sqrt (gx^2 + gy^2)) as a subnormal, that is, as an integer.
+ * n = gx^2 + gy^2 + 1/2 is a float in units of 2^-48, its root one in units of 2^-24; rounding that towards zero to
+ * half precision leaves floor (sqrt (gx^2 + gy^2)) as a subnormal, that is, as an integer.
  *
  * Exact: |gx|, |gy| <= 4080, so every difference and weighted sum has at most 13 bits; n is exact while below 2^23,
  * and above the root exceeds 255 anyway. sqrt.approx is within 2^-23 of the root, relatively, while the root of n is

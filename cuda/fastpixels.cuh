@@ -297,7 +297,8 @@ private:
 
 /* ---- four bytes a pixel --------------------------------------------------------------------------- */
 
-/* Vectors are swizzled in the slots, or the four that a lane takes would fall into the same banks as its neighbours'. */
+/* Vectors are swizzled in the slots, or the four that a lane takes would fall into the same banks as its
+ * neighbours'. */
 template <bool TO_LUMA> struct SobelRgb32Pixels : SobelPixelRows<4> {
   enum { BUSY = TO_LUMA ? 0 : 1, MIN_BLOCKS = 5 };
 
