@@ -51,6 +51,7 @@ many_caps (void)
     before = usage_now ();
     change_caps (rig, 100, 100 + n);
     usage_check_flat (&before, backends[k], n);
+    rig_eos (rig);
     T_CHECK (rig_stat (rig, "frames-in") == rig_stat (rig, "frames-out"), "frames were lost");
     T_CHECK (et_log_count (GST_LEVEL_WARNING, NULL) == 0, "the log warns");
     rig_free (rig);
