@@ -416,6 +416,8 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
     return FALSE;
   }
   gst_sobel_cuda_attach (self, devices.device);
+  /* The pads are active already: a FLUSH_STOP may come. */
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
   gst_sobel_allocator_set_device (self->allocator, devices.device->ops->host_alloc ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
   g_atomic_int_set (&self->flow, GST_FLOW_OK);
@@ -426,6 +428,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   g_mutex_lock (&self->ring_lock);
   self->ring = ring;
   g_mutex_unlock (&self->ring_lock);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   gst_cuda_sobel_set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
   gst_cuda_sobel_set_active_backend (self, devices.active);
   start_output_task (self);
