@@ -160,10 +160,10 @@ say_stats (gpointer user)
   if (stats) {
     out = count (stats, "frames-out");
     g_print ("%6.1f frames/s   in %" G_GUINT64_FORMAT "   out %" G_GUINT64_FORMAT "   dropped %" G_GUINT64_FORMAT
-             "   %.2f ms each   %s: %s\n",
+             "   %.2f ms to compute one   %s: %s\n",
              app->paused ? 0.0 : (double) (out - MIN (out, app->last_out)) * 1e6 / (double) (now - app->last_time),
              count (stats, "frames-in"), out, count (stats, "frames-dropped") + count (stats, "qos-dropped"),
-             (double) count (stats, "latency-ns") / 1e6, gst_structure_get_string (stats, "backend"),
+             (double) count (stats, "kernel-ns") / 1e6, gst_structure_get_string (stats, "backend"),
              gst_structure_get_string (stats, "device"));
     app->last_out = out;
     gst_structure_free (stats);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What the examples' tests share: running programs with a time limit, PNG files, and checks that count."""
 
+import atexit
 import os
 import queue
 import shutil
@@ -63,6 +64,7 @@ class Program:
         self.process = subprocess.Popen(list(map(str, command)), stdin=stdin, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, errors='replace',
                                         env={**os.environ, **(env or {})})
+        atexit.register(self.process.kill)  # whatever way the test ends; does nothing to one that has ended
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):

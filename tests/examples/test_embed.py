@@ -34,7 +34,7 @@ def check_keys(embed):
     program.type('s')
     check('frames-out=' in program.line_with('application/x-cudasobel-stats', 10), 'the counters')
     line = program.line_with('frames/s', 10)
-    check(re.search(r'in \d+   out \d+   dropped 0   \d+\.\d+ ms each   (cpu|cuda): \S', line), line)
+    check(re.search(r'in \d+   out \d+   dropped 0   \d+\.\d+ ms to compute one   (cpu|cuda): \S', line), line)
     program.type('q')
     check(program.end() == 0, 'the end: ' + program.output())
 

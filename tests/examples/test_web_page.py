@@ -10,6 +10,7 @@ import argparse
 import base64
 import json
 import os
+import shutil
 import signal
 import sys
 import urllib.error
@@ -35,7 +36,7 @@ class Browser:
         self.driver = Program('chromedriver', '--port=0')
         port = self.driver.line_with('started successfully on port').rstrip('.').split()[-1]
         self.base = f'http://127.0.0.1:{port}/session'
-        options = {'binary': '/usr/bin/chromium',
+        options = {'binary': shutil.which('chromium'),
                    'args': [*CHROMIUM, '--user-data-dir=' + os.path.join(folder, 'profile')]}
         # The page is never done loading: its picture is a stream.
         session = self.call('', {'capabilities': {'alwaysMatch': {
