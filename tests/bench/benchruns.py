@@ -3,6 +3,7 @@
 
 import os
 
+GPU_CAPS = 'video/x-raw(memory:CUDAMemory)'
 SIZES = ('640x480', '1280x720', '1920x1080', '3840x2160', '7680x4320')
 
 
@@ -54,7 +55,8 @@ def gpu_runs(add, quick):
         for fmt, size in (('I420', '1920x1080'), ('RGB', '3840x2160')):
             add(f'kernel {kernel} {fmt} {size}', f'cudasobel backend=cuda kernel={kernel}', fmt, size, group='kernels')
     for fmt in ('NV12', 'RGBA'):
-        add(f'{fmt} through GPU memory', 'cudaupload ! cudasobel backend=cuda ! cudadownload', fmt, group='GPU memory')
+        add(f'{fmt} through GPU memory',
+            f'cudaupload ! {GPU_CAPS} ! cudasobel backend=cuda ! {GPU_CAPS} ! cudadownload', fmt, group='GPU memory')
 
 
 def pipeline_runs(gpu, quick):
@@ -87,7 +89,7 @@ PEERS = [
     ('edgedetect', 'edgedetect mask=false', 'RGB', 'Canny: thinned edges'),
     ('edgetv', 'edgetv', 'RGBx', 'an effect of its own'),
     ('gleffects_sobel', 'glupload ! gleffects_sobel ! gldownload', 'RGBA', 'gradient of gray in floats, GPU'),
-    ('cudaupload ! cudadownload', 'cudaupload ! cudadownload', 'RGBA', 'nothing: the way to the GPU and back'),
+    ('cudaupload ! cudadownload', f'cudaupload ! {GPU_CAPS} ! cudadownload', 'RGBA', 'nothing: the way to the GPU and back'),
     ('cudasobel', 'cudasobel', 'RGBA', 'magnitude, exact'),
     ('cudasobel RGB', 'cudasobel', 'RGB', 'magnitude, exact'),
 ]

@@ -67,8 +67,7 @@ if command -v ncu >/dev/null; then
 fi
 
 cp "$work"/run/results.{json,md,csv} "$work/run/log.txt" "$out/"
-(cd "$work/run" && shopt -s nullglob && tar -czf "$work/plots.tar.gz" -- *.svg --files-from /dev/null)
-cp "$work/plots.tar.gz" "$out/"
+(cd "$work/run" && find . -name '*.svg' | sort | tar -czf "$out/plots.tar.gz" --files-from -)
 grep -h '"error"' "$out/results.json" | sort | uniq -c | sort -rn | head -12
 echo "all of it in $((SECONDS - started)) s"
 python3 "$here/report.py" "$out/results.json" --goals

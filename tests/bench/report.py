@@ -30,8 +30,6 @@ COLUMNS = {
             ('memory', 'memory', str), ('slots', 'slots', '{:.0f}'), ('streams', 'streams', '{:.0f}'),
             ('strips', 'strips', '{:.0f}'), ('median_us', 'median µs a frame', '{:,.1f}'),
             ('iqr_us', 'IQR µs', '{:.1f}'), ('gb_s', 'GB/s', '{:.1f}'), ('fps', 'frames/s', '{:,.0f}')],
-    'profile': [('kernel', 'kernel', str), ('format', 'format', str), ('size', 'size', str), ('metric', 'metric', str),
-                ('value', 'value', '{:,.4g}'), ('unit', 'unit', str)],
     'cpu': [('format', 'format', str), ('case', 'case', str), ('size', 'size', str), ('threads', 'threads', str),
             ('isa', 'ISA', str), ('median_us', 'median µs', '{:,.0f}'), ('memcpy_us', 'memcpy µs', '{:,.0f}'),
             ('memcpy_ratio', '× memcpy', '{:.2f}')],
@@ -82,6 +80,22 @@ def table(suite, rows):
     return lines
 
 
+def profile_table(rows):
+    """Metrics down, kernels across."""
+    lines = []
+    for fmt in dict.fromkeys(r['format'] for r in rows if 'error' not in r):
+        own = [r for r in rows if r.get('format') == fmt]
+        kernels = list(dict.fromkeys(r['kernel'] for r in own))
+        values = {}
+        for r in own: # a pass that was run for several kernels counts once
+            values.setdefault((r['metric'], r['unit']), {}).setdefault(r['kernel'], r['value'])
+        lines += [f'{fmt} {own[0]["size"]}:', '', '| | ' + ' | '.join(kernels) + ' |', '|---|' + '---|' * len(kernels)]
+        lines += [f'| {metric}{", " + unit if unit else ""} | ' +
+                  ' | '.join(f'{of[k]:,.4g}' if k in of else '' for k in kernels) + ' |'
+                  for (metric, unit), of in sorted(values.items(), key=lambda v: v[0][0].startswith('waiting'))] + ['']
+    return lines[:-1] + [f'Not measured here: {r["error"]}' for r in rows if 'error' in r]
+
+
 def describe(host):
     lines = [f'Measured {host["date"]}. GPU: {host["gpu"]}, driver {host["driver"]}. CPU: {host["cpu"]}, '
              f'{host["cores"]} cores. GStreamer {host["gstreamer"]}.']
@@ -104,6 +118,10 @@ def markdown(data):
     if any(row['suite'] == 'bus' and 'error' not in row for row in data['rows']):
         lines += ['## Goals', ''] + goals.table(data['rows']) + ['']
     for suite, heading in HEADINGS.items():
+        if suite == 'profile':
+            rows = [r for r in data['rows'] if r['suite'] == suite]
+            lines += [f'## {heading}', ''] + profile_table(rows) + [''] if rows else []
+            continue
         for (name, group), rows in groups.items():
             if name == suite:
                 lines += [f'## {heading}{": " + group if group else ""}', ''] + table(suite, rows) + ['']
