@@ -89,7 +89,8 @@ PEERS = [
     ('edgedetect', 'edgedetect mask=false', 'RGB', 'Canny: thinned edges'),
     ('edgetv', 'edgetv', 'RGBx', 'an effect of its own'),
     ('gleffects_sobel', 'glupload ! gleffects_sobel ! gldownload', 'RGBA', 'gradient of gray in floats, GPU'),
-    ('cudaupload ! cudadownload', f'cudaupload ! {GPU_CAPS} ! cudadownload', 'RGBA', 'nothing: the way to the GPU and back'),
+    ('cudaupload ! cudadownload', f'cudaupload ! {GPU_CAPS} ! cudadownload', 'RGBA',
+     'nothing: the way to the GPU and back'),
     ('cudasobel', 'cudasobel', 'RGBA', 'magnitude, exact'),
     ('cudasobel RGB', 'cudasobel', 'RGB', 'magnitude, exact'),
 ]

@@ -194,7 +194,7 @@ class Plotter:
                 axis.set(xlim=(0, end), title=f'ring-size {ring:.0f}', yticks=range(len(streams)),
                          yticklabels=[f'stream {s:.0f}' for s in streams])
                 axis.invert_yaxis()
-            axes[-1][0].legend(fontsize=7, loc='upper right', ncol=4)
+            axes[-1][0].legend(fontsize=7, loc='upper center', bbox_to_anchor=(0.5, -0.32), ncol=4)
             axes[-1][0].set_xlabel(f'µs on the GPU, {fmt} {rows[0]["size"]}; the number is the frame\'s')
             self.save(figure, f'timeline-{fmt.lower()}.svg')
 

@@ -58,6 +58,9 @@ def measurement():
             pipeline('cpu I420 1920x1080', 1000.0, backend='cpu'), pipeline('cpu other', 900.0, backend='cpu'),
             {'suite': 'timeline', 'label': 't', 'format': 'I420', 'size': '1920x1080', 'ring': 1, 'frame': 0,
              'stream': 0, 'start_us': 0, 'uploaded_us': 40, 'computed_us': 46, 'downloaded_us': 86}]
+    rows += [{'suite': 'profile', 'label': f'p {k}', 'kernel': k, 'format': 'GRAY8', 'size': '7680x4320',
+              'metric': 'instructions', 'unit': '', 'value': v}
+             for k, v in (('naive', 300), ('fused', 20), ('naive', 9))]
     return {'host': HOST, 'rows': rows, 'seconds': 1}
 
 
@@ -74,7 +77,7 @@ def test_report(folder):
     text = (folder / 'results.md').read_text()
     for wanted in ('| fused | GRAY8 | 7680x4320 | edges |', '| 1.20 |', '95.0 % (19,000 of 20,000 frames/s)',
                    '- shared: 3 bytes are not', '| cuda I420 1920x1080 | I420 | 1920x1080 | 19,000 | 2% |',
-                   'not measured', 'GPU: a GPU'):
+                   '| instructions | 300 | 20 |', 'not measured', 'GPU: a GPU'):
         check(wanted in text, f'results.md lacks "{wanted}":\n{text}')
     with open(folder / 'results.csv', newline='') as file:
         rows = list(csv.DictReader(file))
