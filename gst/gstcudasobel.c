@@ -14,7 +14,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 v4l2src ! videoconvert ! queue leaky=downstream max-size-buffers=1 ! cudasobel mode=overlay ! videoconvert ! autovideosink
+ * gst-launch-1.0 v4l2src ! videoconvert ! queue leaky=downstream max-size-buffers=1 ! \
+ *   cudasobel mode=overlay ! videoconvert ! autovideosink
  * ]| Paints the edges of a camera's picture in red.
  *
  * Since: 0.1
@@ -25,8 +26,6 @@
 #include "gstsobelcaps.h"
 #include "gstsobelcudacaps.h"
 #include "gstsobelproperties.h"
-
-#include "core/pinnedbudget.h"
 
 #include <string.h>
 
@@ -496,43 +495,6 @@ gst_cuda_sobel_change_state (GstElement *element, GstStateChange transition)
 }
 
 /* ---- object --------------------------------------------------------------------------------------- */
-
-GstStructure *
-gst_cuda_sobel_get_stats (GstCudaSobel *self)
-{
-  GstStructure *stats = gst_structure_new_empty ("application/x-cudasobel-stats");
-  SobelDeviceInfo info = { "", "", 0 };
-  GstSobelActiveBackend active;
-  guint in_flight = 0, slots = 0;
-  gchar *reason;
-
-  g_mutex_lock (&self->ring_lock);
-  if (self->ring) {
-    SobelDevice *device = sobel_ring_device (self->ring);
-
-    device->ops->info (device, &info);
-    in_flight = sobel_ring_in_flight (self->ring);
-    slots = sobel_ring_n_slots (self->ring);
-  }
-  g_mutex_unlock (&self->ring_lock);
-  GST_OBJECT_LOCK (self);
-  active = self->active_backend;
-  reason = g_strdup (self->fallback_reason ? self->fallback_reason : "");
-  GST_OBJECT_UNLOCK (self);
-
-  gst_sobel_stats_fill (&self->stats, stats);
-  gst_structure_set (stats,                                                                                     //
-                     "in-flight", G_TYPE_UINT64, (guint64) in_flight,                                           //
-                     "slots", G_TYPE_UINT64, (guint64) slots,                                                   //
-                     "pinned-bytes", G_TYPE_UINT64, (guint64) sobel_pinned_bytes (),                            //
-                     "device-bytes", G_TYPE_UINT64, (guint64) info.device_bytes,                                //
-                     "backend", G_TYPE_STRING, gst_sobel_enum_nick (gst_sobel_active_backend_get_type (), active), //
-                     "device", G_TYPE_STRING, info.name,                                                        //
-                     "kernel", G_TYPE_STRING, info.kernel ? info.kernel : "",                                   //
-                     "fallback-reason", G_TYPE_STRING, reason, NULL);
-  g_free (reason);
-  return stats;
-}
 
 static void
 gst_cuda_sobel_finalize (GObject *object)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gstsobelproperties.h"
 
+#include "core/pinnedbudget.h"
+
 #include <string.h>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_sobel_debug);
@@ -109,8 +111,45 @@ set_look (GstSobelSettings *settings, guint prop_id, const GValue *value)
       params->overlay_color = g_value_get_uint (value);
       break;
     default:
-      g_assert_not_reached ();
+      break;
   }
+}
+
+GstStructure *
+gst_cuda_sobel_get_stats (GstCudaSobel *self)
+{
+  GstStructure *stats = gst_structure_new_empty ("application/x-cudasobel-stats");
+  SobelDeviceInfo info = { "", "", 0 };
+  GstSobelActiveBackend active;
+  guint in_flight = 0, slots = 0;
+  gchar *reason;
+
+  g_mutex_lock (&self->ring_lock);
+  if (self->ring) {
+    SobelDevice *device = sobel_ring_device (self->ring);
+
+    device->ops->info (device, &info);
+    in_flight = sobel_ring_in_flight (self->ring);
+    slots = sobel_ring_n_slots (self->ring);
+  }
+  g_mutex_unlock (&self->ring_lock);
+  GST_OBJECT_LOCK (self);
+  active = self->active_backend;
+  reason = g_strdup (self->fallback_reason ? self->fallback_reason : "");
+  GST_OBJECT_UNLOCK (self);
+
+  gst_sobel_stats_fill (&self->stats, stats);
+  gst_structure_set (stats,                                                                                     //
+                     "in-flight", G_TYPE_UINT64, (guint64) in_flight,                                           //
+                     "slots", G_TYPE_UINT64, (guint64) slots,                                                   //
+                     "pinned-bytes", G_TYPE_UINT64, (guint64) sobel_pinned_bytes (),                            //
+                     "device-bytes", G_TYPE_UINT64, (guint64) info.device_bytes,                                //
+                     "backend", G_TYPE_STRING, gst_sobel_enum_nick (gst_sobel_active_backend_get_type (), active), //
+                     "device", G_TYPE_STRING, info.name,                                                        //
+                     "kernel", G_TYPE_STRING, info.kernel ? info.kernel : "",                                   //
+                     "fallback-reason", G_TYPE_STRING, reason, NULL);
+  g_free (reason);
+  return stats;
 }
 
 static void
@@ -197,7 +236,7 @@ get_look (const GstSobelSettings *settings, guint prop_id, GValue *value)
       g_value_set_uint (value, params->overlay_color);
       break;
     default:
-      g_assert_not_reached ();
+      break;
   }
 }
 
@@ -265,8 +304,8 @@ install_ready (GObjectClass *klass)
   g_object_class_install_property (
       klass, PROP_CUDA_DEVICE_ID,
       g_param_spec_int ("cuda-device-id", "CUDA device id",
-                        "Number of the GPU; -1 follows the pipeline's CUDA context, else takes the first usable GPU", -1,
-                        G_MAXINT, DEFAULT_CUDA_DEVICE_ID, READY_FLAGS));
+                        "Number of the GPU; -1 follows the pipeline's CUDA context, else takes the first usable GPU",
+                        -1, G_MAXINT, DEFAULT_CUDA_DEVICE_ID, READY_FLAGS));
   g_object_class_install_property (
       klass, PROP_RING_SIZE,
       g_param_spec_uint ("ring-size", "Ring size",
@@ -334,10 +373,9 @@ install_picture (GObjectClass *klass)
 {
   const SobelParams defaults = SOBEL_PARAMS_DEFAULT;
 
-  g_object_class_install_property (
-      klass, PROP_KERNEL,
-      g_param_spec_enum ("kernel", "Kernel", "GPU kernel; all of them give the same bytes", gst_sobel_kernel_get_type (),
-                         defaults.kernel, PLAYING_FLAGS));
+  g_object_class_install_property (klass, PROP_KERNEL,
+                                   g_param_spec_enum ("kernel", "Kernel", "GPU kernel; all of them give the same bytes",
+                                                      gst_sobel_kernel_get_type (), defaults.kernel, PLAYING_FLAGS));
   g_object_class_install_property (
       klass, PROP_BYPASS,
       g_param_spec_boolean ("bypass", "Bypass", "Frames pass unchanged, in order with the others", FALSE,

@@ -375,7 +375,8 @@ copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn 
   return out;
 }
 
-/* The buffer to push for a finished frame, or NULL, with `flow` set if upstream has to know. Lets go of all that the frame held. */
+/* The buffer to push for a finished frame, or NULL, with `flow` set if upstream has to know. Lets go of all that the
+ * frame held. */
 static GstBuffer *
 finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
 {

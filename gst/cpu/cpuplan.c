@@ -232,7 +232,8 @@ init_edge (SobelCpuPlan *plan)
   const uint32_t all = plan->wide ? 0xffff : 0xff;
   const int64_t weights = 2 * r->side + r->centre;
   /* b is added where the edge value itself is the output sample. */
-  const bool codes = !r->gray_out && (r->mode == SOBEL_MODE_EDGES || (r->mode == SOBEL_MODE_DIRECTION && !plan->has_hue));
+  const bool codes =
+      !r->gray_out && (r->mode == SOBEL_MODE_EDGES || (r->mode == SOBEL_MODE_DIRECTION && !plan->has_hue));
   SobelCpuEdge *k = &plan->edge;
 
   if (r->gradient == SOBEL_GRADIENT_BOTH)

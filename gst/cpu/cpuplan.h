@@ -123,7 +123,8 @@ sobel_cpu_in_place (const SobelCpuPlane *layout, const void *row)
 /* Fills `n` samples with one value. */
 void sobel_cpu_fill (const SobelCpuPlan *plan, void *row, uint32_t value, int32_t n);
 
-/* n samples of a component from the start of a row of its plane: in place where that is possible, else put into `row`. */
+/* n samples of a component from the start of a row of its plane: in place where that is possible, else put into `row`.
+ */
 const void *sobel_cpu_pick (const SobelCpuPlan *plan, const SobelFormat *format, const SobelCpuPlane *planes,
                             unsigned component, const uint8_t *src, void *row, int32_t n);
 
@@ -136,7 +137,8 @@ void sobel_cpu_put (const SobelCpuPlan *plan, const SobelCpuPlane *plane, void *
 const void *sobel_cpu_luma_row (const SobelCpuPlan *plan, const SobelImage *in, int32_t y, SobelCpuScratch *scratch);
 
 /* Edge values of row y (plus edge.bias) into `out`, samples. */
-void sobel_cpu_edge_row (const SobelCpuPlan *plan, const SobelImage *in, int32_t y, void *out, SobelCpuScratch *scratch);
+void sobel_cpu_edge_row (const SobelCpuPlan *plan, const SobelImage *in, int32_t y, void *out,
+                         SobelCpuScratch *scratch);
 
 /* Offsets of the three components of row y by direction into scratch->hue, from the edge values in scratch->edge. */
 void sobel_cpu_hue_row (const SobelCpuPlan *plan, const SobelImage *in, int32_t y, SobelCpuScratch *scratch);

@@ -6,7 +6,8 @@
 extern "C" {
 #endif
 
-/* Threads that share out the numbered tasks of one job at a time, with the thread that brings the job as one of them. */
+/* Threads that share out the numbered tasks of one job at a time, with the thread that brings the job as one of them.
+ */
 typedef struct SobelCpuPool SobelCpuPool;
 
 /* `worker` is 0 for the calling thread, and below the number of threads. */

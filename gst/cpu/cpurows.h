@@ -98,7 +98,8 @@ typedef struct SobelCpuRows
   void (*pick16) (const SobelCpuContainer *k, const uint8_t *src, uint16_t *out, int32_t n);
   void (*pick32) (const SobelCpuContainer *k, const uint8_t *src, uint16_t *out, int32_t n);
 
-  /* Samples into memory, interleaved; inputs may be the same row. 16-bit samples are shifted and swapped as `k` says. */
+  /* Samples into memory, interleaved; inputs may be the same row. 16-bit samples are shifted and swapped as `k` says.
+   */
   void (*join2_8) (const uint8_t *const *in, uint8_t *out, int32_t n);
   void (*join3_8) (const uint8_t *const *in, uint8_t *out, int32_t n);
   void (*join4_8) (const uint8_t *const *in, uint8_t *out, int32_t n);
@@ -106,7 +107,8 @@ typedef struct SobelCpuRows
   void (*join2_16) (const SobelCpuContainer *k, const uint16_t *const *in, uint8_t *out, int32_t n);
   void (*join4_16) (const SobelCpuContainer *k, const uint16_t *const *in, uint8_t *out, int32_t n);
   /* in[i] << shift[i] in one 32-bit container; n_in is 3 or 4. */
-  void (*join_word) (const uint8_t *shift, bool swap, unsigned n_in, const uint16_t *const *in, uint8_t *out, int32_t n);
+  void (*join_word) (const uint8_t *shift, bool swap, unsigned n_in, const uint16_t *const *in, uint8_t *out,
+                     int32_t n);
 
   /* Sums over 1 << w_sub columns of n luma columns (the last sum may have fewer), added to what `out` holds
    * unless `first`. */

@@ -249,9 +249,9 @@ DEFINE_SUM (sum8, uint8_t, uint16_t)
 DEFINE_SUM (sum16, uint16_t, uint32_t)
 DEFINE_SUM (hue_sum, float, float)
 
-/* With one edge value a sample, out = in + floor (t / d + 1/2), t = (code - in) * k. |t| < 2^24 is exact in float; t / d is
- * a multiple of 1 / (2 d) >= 1 / 130050 away from any half that it does not hit, and a rounded quotient below 256 is off
- * by 2^-17 at most, which is less. (tests/core/test_cpuexact.c tries every t.) */
+/* With one edge value a sample, out = in + floor (t / d + 1/2), t = (code - in) * k. |t| < 2^24 is exact in float; t /
+ * d is a multiple of 1 / (2 d) >= 1 / 130050 away from any half that it does not hit, and a rounded quotient below 256
+ * is off by 2^-17 at most, which is less. (tests/core/test_cpuexact.c tries every t.) */
 static void
 blend8 (const SobelCpuBlend *k, const uint8_t *in, const uint8_t *e, uint8_t *out, int32_t n)
 {

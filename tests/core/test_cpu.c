@@ -41,7 +41,8 @@ picture_init (Picture *p, const SobelFormat *format, int32_t width, int32_t heig
   for (i = 0; i < format->n_planes; i++) {
     SobelPlane *plane = &p->image.plane[i];
 
-    plane->stride = (ptrdiff_t) (sobel_image_row_bytes (format, i, width) + expect_random () % 3 * (expect_random () % 20));
+    plane->stride =
+        (ptrdiff_t)(sobel_image_row_bytes (format, i, width) + expect_random () % 3 * (expect_random () % 20));
     plane->rows = sobel_image_plane_rows (format, i, height);
     if (interlaced && plane->rows < height)
       plane->rows = (plane->rows + 1) / 2 * 2;

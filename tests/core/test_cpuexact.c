@@ -140,8 +140,12 @@ check_blends (void)
 
   for (round = 0; round < 600; round++) {
     const uint32_t covered = 1u + expect_random () % 16, alpha = round % 5 ? expect_random () % 256 : 255;
-    const uint32_t r8 = ranges8[round % 2], r16 = ranges16[round % 6], most = r16 < 1024 ? 1023 : r16 < 4096 ? 4095 : 65535;
-    const SobelRecipe recipe8 = {.range = r8, .overlay_alpha = alpha}, recipe16 = {.range = r16, .overlay_alpha = alpha};
+    const uint32_t r8 = ranges8[round % 2], r16 = ranges16[round % 6],
+                   most = r16 < 1024   ? 1023
+                          : r16 < 4096 ? 4095
+                                       : 65535;
+    const SobelRecipe recipe8 = {.range = r8, .overlay_alpha = alpha},
+                      recipe16 = {.range = r16, .overlay_alpha = alpha};
     SobelCpuBlend k8 = {.code = expect_random () % 256, .alpha = alpha, .d = covered * 255 * r8};
     SobelCpuBlend k16 = {.code = expect_random () % (most + 1), .alpha = alpha, .d = covered * 255 * r16}, one = k16;
 

@@ -308,8 +308,8 @@ cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
     const gsize row_bytes = sobel_image_row_bytes (format, p, info->width);
 
     for (y = 0; y < sobel_image_plane_rows (format, p, info->height); y++)
-      memcpy ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&to, p) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&to, p),
-              (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&from, p) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&from, p), row_bytes);
+      memcpy ((guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&to, p) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&to, p),
+              (guint8 *)GST_VIDEO_FRAME_PLANE_DATA (&from, p) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&from, p), row_bytes);
   }
   gst_video_frame_unmap (&to);
   gst_video_frame_unmap (&from);

@@ -272,7 +272,8 @@ def one_source_many_filters():
 def live_and_in_time():
     need('fpsdisplaysink')
     said = launch('videotestsrc is-live=true num-buffers=60 ! '
-                  'video/x-raw,format=I420,width=160,height=120,framerate=30/1 ! cudasobel ! fpsdisplaysink name=f text-overlay=false signal-fps-measurements=false '
+                  'video/x-raw,format=I420,width=160,height=120,framerate=30/1 ! cudasobel ! '
+                  'fpsdisplaysink name=f text-overlay=false signal-fps-measurements=false '
                   'fps-update-interval=200 video-sink=fakesink sync=true', option='-v')
     dropped = re.findall(r'dropped: (\d+)', said)
     check(dropped, 'no measurement')
