@@ -38,6 +38,7 @@ struct Context
   uint64_t alive;
   CUdevice device;
   unsigned retained; /* primary */
+  struct Context *older; /* each handle ever made stays reachable */
 };
 
 struct Stream
@@ -72,7 +73,7 @@ typedef struct
 
 static FakeDriver driver = {.gpus = 2};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct Context *primary[MAX_GPUS];
+static struct Context *primary[MAX_GPUS], *newest;
 static Block *blocks;
 static _Thread_local CUcontext stack[MAX_DEPTH];
 static _Thread_local unsigned depth;
@@ -212,6 +213,8 @@ context_new (CUdevice device)
     pthread_mutex_lock (&lock);
     driver.contexts++;
     driver.contexts_made++;
+    context->older = newest;
+    newest = context;
     pthread_mutex_unlock (&lock);
   }
   return context;
