@@ -114,21 +114,31 @@ configure_again (GstBaseTransform *trans)
   return done;
 }
 
+/* Takes what downstream offers; nothing is in flight. */
+static gboolean
+take_offer (GstCudaSobel *self, GstQuery *query)
+{
+  self->downstream_video_meta = gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  /* First let go of the old one: it may be offered again, and an active pool takes no configuration. */
+  gst_cuda_sobel_set_downstream_pool (self, NULL);
+  if (self->cuda.out)
+    return self->ring && decide_cuda_pool (self, query);
+  gst_cuda_sobel_set_downstream_pool (self, adopt_downstream_pool (self, query));
+  return TRUE;
+}
+
 gboolean
 gst_cuda_sobel_decide_allocation (GstBaseTransform *trans, GstQuery *query)
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
 
   gst_cuda_sobel_stream_drain (self);
-  if (!self->configured && !configure_again (trans))
+  if (self->ring && sobel_ring_in_flight (self->ring) > 0) {
+    /* Flushing, and the output task may still be busy with the old pool: ask again when the next frame comes. */
+    gst_pad_mark_reconfigure (trans->srcpad);
+  } else if ((!self->configured && !configure_again (trans)) || !take_offer (self, query)) {
     return FALSE;
-  self->downstream_video_meta = gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
-  /* First let go of the old one: it may be offered again, and an active pool takes no configuration. */
-  gst_cuda_sobel_set_downstream_pool (self, NULL);
-  if (!self->cuda.out)
-    gst_cuda_sobel_set_downstream_pool (self, adopt_downstream_pool (self, query));
-  else if (!self->ring || !decide_cuda_pool (self, query))
-    return FALSE;
+  }
 
   /* The base class need not make buffers: ours come from self->own_pool or downstream's pool. What describes
    * memory or is downstream's wish is not proposed to upstream. */
