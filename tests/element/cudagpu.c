@@ -11,7 +11,7 @@
 typedef struct
 {
   SobelDevice base;
-  SobelDevice *cpu;
+  SobelDevice *inner; /* a CPU device, or the real GPU */
   SobelCudaOptions options;
   gpointer context;
   gint ordinal;
@@ -33,12 +33,34 @@ driver_symbol (const char *name)
   return handle ? dlsym (handle, name) : NULL;
 }
 
+gboolean
+cuda_gpu_is_real (void)
+{
+  return g_strcmp0 (g_getenv ("SOBEL_TEST_GPU"), "real") == 0;
+}
+
 FakeDriver *
 fake_driver (void)
 {
+  static FakeDriver none;
   FakeDriver *(*state) (void) = (FakeDriver * (*) (void)) driver_symbol ("fake_driver_state");
 
-  return state ? state () : NULL;
+  return state ? state () : cuda_gpu_is_real () ? &none : NULL;
+}
+
+guint
+cuda_gpu_count (void)
+{
+  gint n = 0;
+
+  return gst_sobel_cuda_lib ()->device_get_count (&n) == 0 ? (guint) n : 0;
+}
+
+void
+cuda_expect_contexts (guint n)
+{
+  if (!cuda_gpu_is_real ())
+    T_CHECK (fake_driver ()->contexts == n, "%u contexts, should be %u", fake_driver ()->contexts, n);
 }
 
 void *
@@ -68,9 +90,17 @@ driver_context (const char *name, gpointer argument)
 static SobelStatus
 device_configure (SobelDevice *base, const SobelConfig *config, unsigned n_slots, SobelError *error)
 {
-  SobelDevice *cpu = ((Device *) base)->cpu;
+  SobelDevice *inner = ((Device *) base)->inner;
 
-  return cpu->ops->configure (cpu, config, n_slots, error);
+  return inner->ops->configure (inner, config, n_slots, error);
+}
+
+static SobelStatus
+real_host_alloc (SobelDevice *base, size_t size, SobelHostBlock **block, SobelError *error)
+{
+  SobelDevice *inner = ((Device *) base)->inner;
+
+  return inner->ops->host_alloc (inner, size, block, error);
 }
 
 static void
@@ -128,9 +158,11 @@ device_submit (SobelDevice *base, unsigned slot, const SobelJob *job, SobelError
     return sobel_error_set (error, SOBEL_STATUS_DEVICE_LOST, "the test lost the GPU");
   /* The context that the memory is mapped in is current, or the driver would complain. */
   T_CHECK (driver_context ("cuCtxPushCurrent_v2", device->context) == 0, "the device's context is dead");
-  translate (&here.in);
-  translate (&here.out);
-  status = device->cpu->ops->submit (device->cpu, slot, &here, error);
+  if (!cuda_gpu_is_real ()) {
+    translate (&here.in);
+    translate (&here.out);
+  }
+  status = device->inner->ops->submit (device->inner, slot, &here, error);
   driver_context ("cuCtxPopCurrent_v2", NULL);
   return status;
 }
@@ -138,17 +170,17 @@ device_submit (SobelDevice *base, unsigned slot, const SobelJob *job, SobelError
 static SobelStatus
 device_wait (SobelDevice *base, unsigned slot, uint64_t timeout_ns, SobelError *error)
 {
-  SobelDevice *cpu = ((Device *) base)->cpu;
+  SobelDevice *inner = ((Device *) base)->inner;
 
-  return cpu->ops->wait (cpu, slot, timeout_ns, error);
+  return inner->ops->wait (inner, slot, timeout_ns, error);
 }
 
 static void
 device_timing (SobelDevice *base, unsigned slot, SobelTiming *timing)
 {
-  SobelDevice *cpu = ((Device *) base)->cpu;
+  SobelDevice *inner = ((Device *) base)->inner;
 
-  cpu->ops->timing (cpu, slot, timing);
+  inner->ops->timing (inner, slot, timing);
 }
 
 static void
@@ -156,6 +188,10 @@ device_info (SobelDevice *base, SobelDeviceInfo *info)
 {
   Device *device = (Device *) base;
 
+  if (cuda_gpu_is_real ()) {
+    device->inner->ops->info (device->inner, info);
+    return;
+  }
   memset (info, 0, sizeof *info);
   g_strlcpy (info->name, "fake GPU", sizeof info->name);
   info->kernel = "fused";
@@ -169,16 +205,48 @@ device_destroy (SobelDevice *base)
   Device *device = (Device *) base;
   int (*release) (int) = (int (*) (int)) driver_symbol ("cuDevicePrimaryCtxRelease_v2");
 
-  sobel_device_destroy (&device->cpu);
-  if (!device->options.context)
-    release (device->ordinal);
-  if (device->options.context_owner)
-    device->options.context_unref (device->options.context_owner);
+  if (cuda_gpu_is_real ()) {
+    if (!device->inner->ops->destroy (device->inner))
+      return false;
+  } else {
+    sobel_device_destroy (&device->inner);
+    if (!device->options.context)
+      release (device->ordinal);
+    if (device->options.context_owner)
+      device->options.context_unref (device->options.context_owner);
+  }
   g_free (device);
   g_mutex_lock (&lock);
   gpu.alive--;
   g_mutex_unlock (&lock);
   return true;
+}
+
+static SobelStatus
+open_inner (Device *device, SobelError *error)
+{
+  int (*retain) (gpointer *, int) = (int (*) (gpointer *, int)) driver_symbol ("cuDevicePrimaryCtxRetain");
+  SobelCudaOptions *options = &device->options;
+  SobelStatus status;
+
+  if (cuda_gpu_is_real ()) {
+    SobelDeviceInfo info;
+
+    status = sobel_cuda_device_new (options, &device->inner, error);
+    if (status == SOBEL_STATUS_OK) {
+      device->inner->ops->info (device->inner, &info);
+      device->context = info.context;
+    }
+    return status;
+  }
+  status = sobel_cpu_device_new (1, &device->inner, error);
+  device->ordinal = MAX (options->device_id, 0);
+  device->context = options->context;
+  if (options->context_owner)
+    options->context_owner = options->context_ref (options->context_owner);
+  if (!device->context)
+    retain (&device->context, device->ordinal);
+  return status;
 }
 
 static SobelStatus
@@ -192,21 +260,20 @@ make_device (const SobelCudaOptions *options, SobelDevice **out, SobelError *err
                                       .timing = device_timing,
                                       .info = device_info,
                                       .destroy = device_destroy };
-  int (*retain) (gpointer *, int) = (int (*) (gpointer *, int)) driver_symbol ("cuDevicePrimaryCtxRetain");
+  static SobelDeviceOps real_ops;
   Device *device;
 
   if (gpu.refuse)
     return sobel_error_set (error, SOBEL_STATUS_NO_DEVICE, "the test refuses a device");
+  real_ops = ops;
+  real_ops.host_alloc = real_host_alloc;
   device = g_new0 (Device, 1);
-  device->base.ops = &ops;
+  device->base.ops = cuda_gpu_is_real () ? &real_ops : &ops;
   device->options = *options;
-  device->ordinal = MAX (options->device_id, 0);
-  device->context = options->context;
-  if (options->context_owner)
-    device->options.context_owner = options->context_ref (options->context_owner);
-  if (!device->context)
-    retain (&device->context, device->ordinal);
-  sobel_cpu_device_new (1, &device->cpu, error);
+  if (open_inner (device, error) != SOBEL_STATUS_OK) {
+    g_free (device);
+    return error->status;
+  }
   g_mutex_lock (&lock);
   gpu.made++;
   gpu.alive++;
@@ -234,9 +301,12 @@ void
 cuda_gpu_check (void)
 {
   FakeDriver *driver = fake_driver ();
+  guint i;
 
   gst_sobel_backend_set_factory (NULL);
   driver->fails = false;
+  for (i = 0; i < 200 && sobel_device_reap () > 0; i++)
+    g_usleep (5000);
   T_CHECK (gpu.alive == 0, "%u devices live on", gpu.alive);
   T_CHECK (driver->misuse == 0, "the driver was misused %u times", driver->misuse);
   T_CHECK (driver->contexts == 0, "%u contexts live on", driver->contexts);
@@ -255,6 +325,18 @@ cuda_context_new (guint device)
 
   T_CHECK (context != NULL, "no context");
   return context;
+}
+
+GstObject *
+cuda_context_shared (void)
+{
+  static GstObject *context = NULL;
+
+  if (!cuda_gpu_is_real ())
+    return cuda_context_new (0);
+  if (!context)
+    context = cuda_context_new (0);
+  return gst_object_ref (context);
 }
 
 void

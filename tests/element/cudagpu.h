@@ -3,7 +3,9 @@
 #define SOBEL_ELEMENT_CUDA_GPU_H
 
 /* A "GPU" of the tests for the fake driver (fakedriver.h): it computes on the CPU, but takes images in the fake
- * driver's device memory, and sees that they belong to its context. And CUDA buffers to feed the element with. */
+ * driver's device memory, and sees that they belong to its context. And CUDA buffers to feed the element with.
+ *
+ * With SOBEL_TEST_GPU=real in the environment it is the real one, watched; the driver's counters are then all 0. */
 
 #include "fakedriver.h"
 #include "rig.h"
@@ -26,6 +28,10 @@ typedef struct
 /* Whether there is all it takes: the library, and the driver of the tests. */
 gboolean cuda_gpu_available (void);
 
+gboolean cuda_gpu_is_real (void);
+/* GPUs there are. */
+guint cuda_gpu_count (void);
+
 /* From the next start of an element on; counters at 0. */
 CudaGpu *cuda_gpu_use (void);
 /* Nothing of the element lives on in the driver, and the driver's rules were kept. */
@@ -33,8 +39,13 @@ void cuda_gpu_check (void);
 
 /* ---- buffers ---- */
 
+/* Complains if there are not `n` CUDA contexts in the process; the real driver does not tell. */
+void cuda_expect_contexts (guint n);
+
 /* (transfer full) */
 GstObject *cuda_context_new (guint device);
+/* The same, on GPU 0, but one for all where making one takes long. (transfer full) */
+GstObject *cuda_context_shared (void);
 /* Hands it to an element as an application does. */
 void cuda_share (GstElement *element, GstObject *context);
 /* Of pictures of `caps`; active. `stream` may be NULL. (transfer full) */

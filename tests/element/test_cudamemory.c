@@ -144,6 +144,8 @@ caps_in_every_state (void)
   T_CHECK (pads_offer_cuda ("cpu", GST_STATE_READY), "not with backend=cpu");
   T_CHECK (driver->inits == inits, "CUDA was started for the CPU");
   T_CHECK (pads_offer_cuda ("", GST_STATE_READY), "not in READY");
+  if (cuda_gpu_is_real ())
+    return;
   driver->gpus = 0;
   T_CHECK (!pads_offer_cuda ("", GST_STATE_READY), "without a GPU");
   driver->gpus = 2;
@@ -158,7 +160,7 @@ check_pairing (const char *properties, const char *in, const char *out, const ch
 {
   const gboolean cuda_in = g_str_equal (in, CUDA), cuda_out = g_str_equal (out, CUDA);
   CudaGpu *gpu = cuda_gpu_use ();
-  GstObject *context = cuda_context_new (0);
+  GstObject *context = cuda_context_shared ();
   gchar *plain = caps_of (in, format, width, height), *caps = g_strconcat (plain, more, NULL);
   GstBufferPool *pool = cuda_in ? cuda_pool_new (context, plain, 0, 0, NULL) : NULL;
   Rig *rig = rig_new (properties);
@@ -185,7 +187,7 @@ check_pairing (const char *properties, const char *in, const char *out, const ch
     T_CHECK (gpu->options.context == gst_sobel_cuda_lib ()->context_get_handle (context), "in another context");
     if (cuda_in)
       T_CHECK (rig_stat (rig, "host-bytes-copied") == 0, "copied");
-    T_CHECK (fake_driver ()->contexts == 1, "%u contexts", fake_driver ()->contexts);
+    cuda_expect_contexts (1);
   }
   T_CHECK (fake_driver ()->copies_across == 0, "frames were copied in GPU memory");
   rig_no_trouble (rig);
