@@ -109,12 +109,11 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   }
 
   /* The next row, at most one outside the picture; nothing after the last. */
-  template <int SLOT>
   __device__ __forceinline__ void
-  fetch (void)
+  fetch (unsigned slot)
   {
     if (to_fetch > 0)
-      pixels.fetch (l, in, ring + SLOT * P::SLOT);
+      pixels.fetch (l, in, ring + slot % SLOTS * P::SLOT);
     sobel_copies_end ();
     in += rows_below > 0 ? a.in_stride : a.below_step;
     rows_below--;
@@ -122,11 +121,10 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   }
 
   /* Row y's luma. */
-  template <int SLOT>
   __device__ __forceinline__ void
-  words (int32_t y, uint32_t (&w)[4], uint32_t &left, uint32_t &right) const
+  words (unsigned slot, int32_t y, uint32_t (&w)[4], uint32_t &left, uint32_t &right) const
   {
-    pixels.luma (a, l, ring + SLOT * P::SLOT, w, left, right);
+    pixels.luma (a, l, ring + slot * P::SLOT, w, left, right);
     left = __byte_perm (left, w[0], rim.left_select);
     right = __byte_perm (right, w[3], rim.right_select);
     if (PLAIN)
@@ -147,28 +145,28 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
     uint32_t w[4], left, right;
 
     sobel_copies_wait<AHEAD - 1> ();
-    words<ROW> (y - 1 + ROW, w, left, right);
+    words (ROW, y - 1 + ROW, w, left, right);
     rolling.template start<ROW> (a.math, w, left, right);
-    fetch<(ROW + AHEAD) % SLOTS> ();
+    fetch (ROW + AHEAD);
   }
 
-  /* The row below y, in SLOT, completes row y. */
-  template <int SLOT, int TURN>
+  /* The row below y, in the slot, completes row y. */
+  template <int TURN>
   __device__ __forceinline__ void
-  make_row (int32_t y)
+  make_row (unsigned slot, int32_t y)
   {
     uint32_t w[4], e[4], left, right;
 
     sobel_copies_wait<AHEAD - 1> ();
-    words<SLOT> (y + 1, w, left, right);
-    fetch<(SLOT + AHEAD) % SLOTS> ();
+    words (slot, y + 1, w, left, right);
+    fetch (slot + AHEAD);
     rolling.template step<TURN> (a.math, w, left, right, e);
     if (!PLAIN && a.border == SOBEL_BORDER_NONE)
       blank_rim (a, l, y, e);
 #pragma unroll
     for (int i = 0; i < 4; i++)
       e[i] = e[i] * a.math.sign + a.math.base;
-    pixels.template store<PLAIN> (a, l, out, e, ring + (SLOT + SLOTS - 1) % SLOTS * P::SLOT);
+    pixels.template store<PLAIN> (a, l, out, e, ring + (slot + SLOTS - 1) % SLOTS * P::SLOT);
     out += a.out_stride;
   }
 
@@ -194,22 +192,25 @@ fast_kernel (const SobelFastArgs a)
   if (x - (int32_t) lane * FAST_PIXELS >= a.width)
     return;
   walk.fetch_above (y);
-  walk.template fetch<1> ();
+  walk.fetch (1);
   if (W::AHEAD == 3)
-    walk.template fetch<2> ();
+    walk.fetch (2);
   walk.template start<0> (y);
   walk.template start<1> (y);
-  for (;;) {
-    walk.template make_row<2, 0> (y);
+  /* Four rows a round have constant slots; the slower kind does with half the code. */
+  for (unsigned slot = 2;; slot = PLAIN ? 2 : (slot + 2) % W::SLOTS) {
+    walk.template make_row<0> (slot, y);
     if (++y >= end)
       break;
-    walk.template make_row<3, 1> (y);
+    walk.template make_row<1> (slot + 1, y);
     if (++y >= end)
       break;
-    walk.template make_row<0, 0> (y);
+    if (!PLAIN)
+      continue;
+    walk.template make_row<0> (0, y);
     if (++y >= end)
       break;
-    walk.template make_row<1, 1> (y);
+    walk.template make_row<1> (1, y);
     if (++y >= end)
       break;
   }
@@ -310,6 +311,7 @@ fast_args (const SobelCudaPicture *p, int32_t rows)
   a.below_step = p->recipe.border == SOBEL_BORDER_MIRROR && a.height > 1 ? -a.in_stride : 0;
   a.border = p->recipe.border;
   a.outside = p->recipe.outside * 0x01010101u;
+  a.to_luma = p->recipe.gray_out;
   if (p->in_format.family != SOBEL_FAMILY_RGB)
     return a;
   for (i = 0; i < 3; i++)
@@ -404,13 +406,11 @@ sobel_cuda_fast (const SobelCudaPicture *p, SobelFastKind kind, SobelFastShape s
     case SOBEL_FAST_LUMA:
       return launch<SobelLumaPixels> (p, a, stream);
     case SOBEL_FAST_RGB24:
-      return launch<SobelRgb24Pixels<false>> (p, a, stream);
-    case SOBEL_FAST_RGB32:
-      return launch<SobelRgb32Pixels<false>> (p, a, stream);
     case SOBEL_FAST_RGB24_LUMA:
-      return launch<SobelRgb24Pixels<true>> (p, a, stream);
+      return launch<SobelRgb24Pixels> (p, a, stream);
+    case SOBEL_FAST_RGB32:
     case SOBEL_FAST_RGB32_LUMA:
-      return launch<SobelRgb32Pixels<true>> (p, a, stream);
+      return launch<SobelRgb32Pixels> (p, a, stream);
     default:
       return cudaErrorInvalidValue;
   }

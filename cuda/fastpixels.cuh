@@ -32,6 +32,7 @@ typedef struct SobelFastArgs
   int32_t rows;               /* a warp's share */
   int32_t border;             /* SobelBorder */
   uint32_t outside;           /* luma byte, in all four bytes */
+  bool to_luma;               /* RGB: the output is a plane of bytes */
 
   /* RGB: 16-bit weights of the pixel's bytes 0 and 1, and 2 and 3; luma = (sum * divisor >> 32) >> divisor_shift. */
   uint32_t weights_lo, weights_hi, divisor, divisor_shift;
@@ -222,8 +223,8 @@ struct SobelLumaPixels : SobelPixelRows<1> {
 
 /* ---- three bytes a pixel -------------------------------------------------------------------------- */
 
-template <bool TO_LUMA> struct SobelRgb24Pixels : SobelPixelRows<3> {
-  enum { BUSY = TO_LUMA ? 0 : 1, MIN_BLOCKS = 5 };
+struct SobelRgb24Pixels : SobelPixelRows<3> {
+  enum { BUSY = 1, MIN_BLOCKS = 5 };
 
   __device__ __forceinline__
   SobelRgb24Pixels (const SobelFastArgs &a, const SobelFastLane &l) : SobelPixelRows<3> (a, l)
@@ -261,9 +262,9 @@ template <bool TO_LUMA> struct SobelRgb24Pixels : SobelPixelRows<3> {
 
   template <bool WHOLE>
   __device__ __forceinline__ void
-  store (const SobelFastArgs &, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *slot) const
+  store (const SobelFastArgs &a, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *slot) const
   {
-    if (TO_LUMA)
+    if (a.to_luma)
       sobel_store_luma<WHOLE> (l, row, e);
     else
       store_pixels<WHOLE> (l, row, e, slot + SLOT_MARGIN);
@@ -299,8 +300,8 @@ private:
 
 /* Vectors are swizzled in the slots, or the four that a lane takes would fall into the same banks as its
  * neighbours'. */
-template <bool TO_LUMA> struct SobelRgb32Pixels : SobelPixelRows<4> {
-  enum { BUSY = TO_LUMA ? 0 : 1, MIN_BLOCKS = 5 };
+struct SobelRgb32Pixels : SobelPixelRows<4> {
+  enum { BUSY = 1, MIN_BLOCKS = 5 };
 
   uint32_t left_at, right_at; /* of the words beside the lane's own, in a slot */
 
@@ -344,7 +345,7 @@ template <bool TO_LUMA> struct SobelRgb32Pixels : SobelPixelRows<4> {
   __device__ __forceinline__ void
   store (const SobelFastArgs &a, const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4], uint8_t *slot) const
   {
-    if (TO_LUMA)
+    if (a.to_luma)
       sobel_store_luma<WHOLE> (l, row, e);
     else
       store_pixels<WHOLE> (a, l, row, e, slot);

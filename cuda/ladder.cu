@@ -12,12 +12,11 @@ enum { BLOCK = 16, ROW_THREADS = 256 };
 template <typename S> struct LumaPlane {
   const uint8_t *data;
   ptrdiff_t stride;
-  uint32_t mask; /* of significant bits */
 
   __device__ __forceinline__ uint32_t
   at (int32_t x, int32_t y) const
   {
-    return (reinterpret_cast<const S *> (data + (ptrdiff_t) y * stride))[x] & mask;
+    return (reinterpret_cast<const S *> (data + (ptrdiff_t) y * stride))[x];
   }
 
   __device__ __forceinline__ uint32_t
@@ -221,14 +220,13 @@ is_alone (const SobelFormat *format)
   return true;
 }
 
-/* And in samples as the processor has them. */
+/* And that plane is nothing but its bytes. */
 static bool
-is_tight_plane (const SobelFormat *format)
+is_byte_plane (const SobelFormat *format)
 {
   const SobelComponent *c = &format->component[0];
 
-  return is_alone (format) && c->shift == 0 && c->step == c->bytes && c->bytes <= 2 &&
-         (c->bytes == 1 || !format->big_endian);
+  return is_alone (format) && c->step == 1 && c->bytes == 1;
 }
 
 static bool
@@ -259,19 +257,14 @@ sobel_cuda_ladder (const SobelCudaPicture *p, SobelKernel variant, const SobelCu
   const bool direct = p->recipe.mode == SOBEL_MODE_EDGES && is_alone (&p->out_format) && writes_only (p, out->plane) &&
                       p->out_format.family != SOBEL_FAMILY_RGB;
   const EdgePlane edges = {direct ? NULL : scratch->edges, scratch->edge_pitch};
-  const bool aligned = (((uintptr_t) plane->data | (uintptr_t) plane->stride) & (in->bytes - 1)) == 0;
 
   if (p->end_row <= p->first_row)
     return cudaSuccess;
-  if (p->in_format.family != SOBEL_FAMILY_RGB && is_tight_plane (&p->in_format) && aligned) {
-    const uint32_t mask = (1u << in->depth) - 1;
-    if (in->bytes == 1)
-      return sobel_passes<uint8_t> (p, variant, {plane->data, plane->stride, mask}, edges, stream);
-    return sobel_passes<uint16_t> (p, variant, {plane->data, plane->stride, mask}, edges, stream);
-  }
+  if (p->in_format.family != SOBEL_FAMILY_RGB && is_byte_plane (&p->in_format))
+    return sobel_passes<uint8_t> (p, variant, {plane->data, plane->stride}, edges, stream);
   gray_kernel<<<dim3 ((unsigned) (p->in.width + BLOCK - 1) / BLOCK,
                       (unsigned) (p->end_row - p->first_row + 2 + BLOCK - 1) / BLOCK),
                 dim3 (BLOCK, BLOCK), 0, stream>>> (*p, (uint8_t *) scratch->luma, scratch->luma_pitch);
-  return sobel_passes<uint32_t> (p, variant, {(const uint8_t *) scratch->luma, (ptrdiff_t) scratch->luma_pitch, ~0u},
+  return sobel_passes<uint32_t> (p, variant, {(const uint8_t *) scratch->luma, (ptrdiff_t) scratch->luma_pitch},
                                  edges, stream);
 }
