@@ -57,6 +57,33 @@ default_rows (const GstVideoInfo *info, guint plane, gint32 rows)
   return GST_VIDEO_INFO_IS_INTERLACED (info) && room == (gsize) rows + 1 ? rows + 1 : rows;
 }
 
+/* Memories of a buffer to be written that end in the middle of a plane become one, before any of them is mapped.
+ * No plane is longer than from its offset to its last row's end, which is checked later. */
+static void
+join_cut_planes (GstBuffer *buffer, const GstVideoInfo *info, const SobelFormat *format)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  guint index, length, i;
+  gsize skip;
+
+  if (gst_buffer_n_memory (buffer) < 2 || !gst_buffer_is_writable (buffer))
+    return;
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
+    const gsize stride = meta ? meta->stride[i] : info->stride[i];
+    const gsize rows = sobel_image_plane_rows (format, i, info->height);
+    const gsize bytes = stride * (rows - 1) + sobel_image_row_bytes (format, i, info->width);
+
+    if (gst_buffer_find_memory (buffer, meta ? meta->offset[i] : info->offset[i], bytes, &index, &length, &skip) &&
+        length > 1) {
+      GstMemory *all = gst_buffer_get_all_memory (buffer);
+
+      if (all)
+        gst_buffer_replace_all_memory (buffer, all);
+      return;
+    }
+  }
+}
+
 gboolean
 gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const SobelFormat *format, GstBuffer *buffer,
                      GstMapFlags flags, gchar **reason)
@@ -75,6 +102,8 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
 
   if (meta && (*reason = check_meta (meta, info)))
     return FALSE;
+  if (flags & GST_MAP_WRITE)
+    join_cut_planes (buffer, info, format);
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     const gsize offset = meta ? meta->offset[i] : layout->offset[i];
     const gint stride = meta ? meta->stride[i] : layout->stride[i];
@@ -147,13 +176,16 @@ gst_sobel_image_copy (SobelImage *to, const SobelImage *from, guint planes)
 gboolean
 gst_sobel_frame_has_default_layout (const GstSobelFrameMap *self, const GstVideoInfo *info)
 {
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (self->buffer);
+  const GstSobelCudaMemory *cuda = gst_sobel_cuda_memory_of (self->buffer);
+  const GstVideoInfo *layout = cuda ? &cuda->info : info;
   guint i;
 
   if (gst_buffer_get_size (self->buffer) < info->size)
     return FALSE;
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
     if (self->image.plane[i].stride != info->stride[i] ||
-        self->image.plane[i].data - self->image.plane[0].data != (ptrdiff_t) (info->offset[i] - info->offset[0]))
+        (meta ? meta->offset[i] : layout->offset[i]) != info->offset[i])
       return FALSE;
   return TRUE;
 }
