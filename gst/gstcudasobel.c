@@ -73,6 +73,19 @@ ring_delay (GstCudaSobel *self)
   return gst_util_uint64_scale (GST_SECOND * self->max_slots, info->fps_d, info->fps_n);
 }
 
+/* TRUE if that is a change. Queries come from any thread. */
+static gboolean
+set_delay (GstCudaSobel *self, GstClockTime delay)
+{
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = self->reported_delay != delay;
+  self->reported_delay = delay;
+  GST_OBJECT_UNLOCK (self);
+  return changed;
+}
+
 static gboolean
 gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *in_info, GstCaps *outcaps,
                          GstVideoInfo *out_info)
@@ -114,7 +127,6 @@ static gboolean
 gst_cuda_sobel_set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outcaps)
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
-  GstClockTime delay;
   GstVideoInfo info;
 
   if (!gst_video_info_from_caps (&info, incaps) || !gst_video_info_from_caps (&info, outcaps)) {
@@ -131,11 +143,8 @@ gst_cuda_sobel_set_caps (GstBaseTransform *trans, GstCaps *incaps, GstCaps *outc
   /* The video filter class takes the lack of a transform_frame for working in place. */
   gst_base_transform_set_in_place (trans, FALSE);
 
-  delay = ring_delay (self);
-  if (delay != self->reported_delay) {
-    self->reported_delay = delay;
+  if (set_delay (self, ring_delay (self)))
     gst_element_post_message (GST_ELEMENT_CAST (self), gst_message_new_latency (GST_OBJECT_CAST (self)));
-  }
   return TRUE;
 }
 
@@ -156,6 +165,17 @@ gst_cuda_sobel_before_transform (GstBaseTransform *trans, GstBuffer *buffer)
     gst_object_sync_values (GST_OBJECT_CAST (self), time);
 }
 
+/* Waits for the frames in flight. A link asks for a new negotiation: what was said before it counts no longer. */
+static void
+drain_and_forget_not_linked (GstCudaSobel *self)
+{
+  const gboolean asked = GST_PAD_NEEDS_RECONFIGURE (GST_BASE_TRANSFORM_SRC_PAD (self));
+
+  gst_cuda_sobel_stream_drain (self);
+  if (asked)
+    g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_NOT_LINKED, GST_FLOW_OK);
+}
+
 static GstFlowReturn
 gst_cuda_sobel_submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *input)
 {
@@ -163,11 +183,8 @@ gst_cuda_sobel_submit_input_buffer (GstBaseTransform *trans, gboolean is_discont
   GstFlowReturn flow;
 
   /* The base class may negotiate anew now, with this thread: nothing of the old caps may be pushed after. */
-  if (GST_PAD_NEEDS_RECONFIGURE (trans->srcpad)) {
-    gst_cuda_sobel_stream_drain (self);
-    /* It may be linked now. */
-    g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_NOT_LINKED, GST_FLOW_OK);
-  }
+  if (GST_PAD_NEEDS_RECONFIGURE (trans->srcpad))
+    drain_and_forget_not_linked (self);
   flow = gst_sobel_cuda_follow (self, input);
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (input);
@@ -215,15 +232,6 @@ gst_cuda_sobel_transform_meta (GstBaseTransform *trans, GstBuffer *outbuf, GstMe
 
 /* ---- events and queries --------------------------------------------------------------------------- */
 
-static void
-start_output_task (GstCudaSobel *self)
-{
-  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
-
-  if (gst_pad_get_task_state (pad) != GST_TASK_STARTED && GST_PAD_MODE (pad) == GST_PAD_MODE_PUSH)
-    gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL);
-}
-
 static gboolean
 flush_start (GstCudaSobel *self, GstEvent *event)
 {
@@ -253,8 +261,7 @@ flush_stop (GstCudaSobel *self, GstEvent *event)
   if (self->ring) {
     g_atomic_int_set (&self->flow, GST_FLOW_OK);
     self->discont = self->output_discont = FALSE;
-    gst_cuda_sobel_stream_set_flushing (self, FALSE);
-    start_output_task (self);
+    gst_cuda_sobel_stream_open (self);
   }
   return result;
 }
@@ -273,7 +280,7 @@ gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event)
       break;
   }
   if (GST_EVENT_IS_SERIALIZED (event))
-    gst_cuda_sobel_stream_drain (self);
+    drain_and_forget_not_linked (self);
   /* Downstream's EOS was that of the segment before. */
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_EOS, GST_FLOW_OK);
@@ -304,16 +311,18 @@ static gboolean
 query_latency (GstCudaSobel *self, GstQuery *query)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
-  const GstClockTime delay = ring_delay (self);
-  GstClockTime min, max;
+  GstClockTime min, max, delay;
   gboolean live;
 
   if (!gst_pad_peer_query (trans->sinkpad, query))
     return FALSE;
   gst_query_parse_latency (query, &live, &min, &max);
+  GST_OBJECT_LOCK (self);
+  delay = self->reported_delay;
+  GST_OBJECT_UNLOCK (self);
   /* A frame never waits for another one, so the minimum stays; the ring can hold some, so the maximum grows. */
   if (GST_CLOCK_TIME_IS_VALID (max) && GST_CLOCK_TIME_IS_VALID (delay))
-    max += delay;
+    max = delay < GST_CLOCK_TIME_NONE - max ? max + delay : GST_CLOCK_TIME_NONE;
   gst_query_set_latency (query, live, min, max);
   return TRUE;
 }
@@ -423,14 +432,14 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   self->discont = self->output_discont = FALSE;
   self->configured = FALSE;
   self->next_warning = 0;
-  self->reported_delay = GST_CLOCK_TIME_NONE;
+  set_delay (self, GST_CLOCK_TIME_NONE);
   g_mutex_lock (&self->ring_lock);
   self->ring = ring;
   g_mutex_unlock (&self->ring_lock);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   gst_cuda_sobel_set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
   gst_cuda_sobel_set_active_backend (self, devices.active);
-  start_output_task (self);
+  gst_cuda_sobel_stream_open (self);
   return TRUE;
 }
 
@@ -440,13 +449,13 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
   SobelRing *ring;
 
+  /* The source pad may still be active, where an application shuts the other one alone. */
+  gst_cuda_sobel_stream_set_flushing (self, TRUE);
+  gst_pad_stop_task (trans->srcpad);
   g_mutex_lock (&self->ring_lock);
   ring = g_steal_pointer (&self->ring);
   g_mutex_unlock (&self->ring_lock);
-  if (ring) {
-    sobel_ring_set_flushing (ring, true);
-    sobel_ring_clear (ring);
-  }
+  sobel_ring_clear (ring);
   gst_cuda_sobel_set_downstream_pool (self, NULL);
   gst_cuda_sobel_close_pool (&self->own_pool);
   gst_cuda_sobel_close_pool (&self->staging_pool);
@@ -459,11 +468,29 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
+/* The source pad was shut and opened again while the element runs: what was in flight is lost, what comes is not. */
+static void
+reopen_output (GstCudaSobel *self)
+{
+  gboolean running;
+
+  g_mutex_lock (&self->ring_lock);
+  running = self->ring != NULL;
+  g_mutex_unlock (&self->ring_lock);
+  if (!running)
+    return;
+  sobel_ring_clear (self->ring);
+  g_atomic_int_set (&self->flow, GST_FLOW_OK);
+  self->output_discont = TRUE;
+  gst_cuda_sobel_stream_open (self);
+}
+
 /* The source pad's task lives as long as the pad is active. */
 static gboolean
 src_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
 {
   GstCudaSobel *self = GST_CUDA_SOBEL (parent);
+  gboolean done;
 
   if (mode != GST_PAD_MODE_PUSH)
     return FALSE;
@@ -471,7 +498,10 @@ src_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean act
     gst_cuda_sobel_stream_set_flushing (self, TRUE);
     gst_pad_stop_task (pad);
   }
-  return self->src_activate_mode (pad, parent, mode, active);
+  done = self->src_activate_mode (pad, parent, mode, active);
+  if (active && done)
+    reopen_output (self);
+  return done;
 }
 
 static void

@@ -47,6 +47,7 @@ struct _GstCudaSobel
   guint ring_size;
   GstSobelActiveBackend active_backend;
   gchar *fallback_reason; /* why a GPU that might have been used is not */
+  GstClockTime reported_delay; /* what the last LATENCY message was about */
 
   /* Under ring_lock: whether `ring` exists. The streaming thread and the output task need no lock for it:
    * they run between its making in `start` and its end in `stop`. */
@@ -68,7 +69,6 @@ struct _GstCudaSobel
   gboolean output_discont;        /* likewise, of the output task */
   GstClockTime arrival;           /* of the buffer in hand */
   gint64 next_warning;            /* us, monotonic clock: no warning about bad buffers before that; object lock */
-  GstClockTime reported_delay;    /* what the last LATENCY message was about */
 
   GstSobelCuda cuda;
 
@@ -113,6 +113,8 @@ void gst_cuda_sobel_stream_drain (GstCudaSobel *self);
 void gst_cuda_sobel_stream_loop (gpointer pad);
 /* Everything waits no longer (TRUE), or may wait again (FALSE). */
 void gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing);
+/* Lets frames flow and starts the output task, unless another thread has shut the source pad. */
+void gst_cuda_sobel_stream_open (GstCudaSobel *self);
 /* Callbacks for the ring; `user` is the element. */
 void gst_cuda_sobel_stream_ring_options (GstCudaSobel *self, SobelRingOptions *options);
 /* Something is wrong with a buffer: counts it, warns at most once a second. Any thread. Takes `reason`. */

@@ -439,6 +439,22 @@ gst_cuda_sobel_stream_loop (gpointer pad)
   sobel_ring_release (self->ring, frame);
 }
 
+void
+gst_cuda_sobel_stream_open (GstCudaSobel *self)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  gboolean shut;
+
+  gst_cuda_sobel_stream_set_flushing (self, FALSE);
+  GST_OBJECT_LOCK (pad);
+  shut = GST_PAD_MODE (pad) != GST_PAD_MODE_PUSH;
+  GST_OBJECT_UNLOCK (pad);
+  if (shut)
+    gst_cuda_sobel_stream_set_flushing (self, TRUE);
+  else if (gst_pad_get_task_state (pad) != GST_TASK_STARTED)
+    gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL);
+}
+
 /* ---- the ring's callbacks ------------------------------------------------------------------------- */
 
 static void
