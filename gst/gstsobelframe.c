@@ -46,10 +46,24 @@ map_range (GstSobelFrameMap *self, gsize offset, gsize bytes, GstMapFlags flags)
   return map->data + skip;
 }
 
-/* Rows that the layout of `info` has room for in a plane: interlaced 4:2:0 may have a chroma row more than the
- * `rows` that the picture covers. */
+/* Whether all planes lie where `info` (freshly made from caps) puts them. */
+static gboolean
+is_usual_layout (const GstVideoMeta *meta, const GstSobelCudaMemory *cuda, const GstVideoInfo *info)
+{
+  const GstVideoInfo *layout = cuda ? &cuda->info : info; /* without a meta */
+  guint i;
+
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
+    if ((meta ? meta->offset[i] : layout->offset[i]) != info->offset[i] ||
+        (meta ? meta->stride[i] : layout->stride[i]) != info->stride[i])
+      return FALSE;
+  return TRUE;
+}
+
+/* Rows that the usual layout has room for in a plane: interlaced 4:2:0 may have a chroma row more than the `rows` that
+ * the picture covers. */
 static gint32
-default_rows (const GstVideoInfo *info, guint plane, gint32 rows)
+usual_rows (const GstVideoInfo *info, guint plane, gint32 rows)
 {
   const gsize next = plane + 1 < GST_VIDEO_INFO_N_PLANES (info) ? info->offset[plane + 1] : info->size;
   const gsize room = next > info->offset[plane] ? (next - info->offset[plane]) / info->stride[plane] : 0;
@@ -91,6 +105,7 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   const GstSobelCudaMemory *cuda = gst_sobel_cuda_memory_of (buffer);
   const GstVideoInfo *layout = cuda ? &cuda->info : info; /* without a meta */
+  gboolean usual;
   guint i;
 
   memset (self, 0, sizeof *self);
@@ -104,6 +119,8 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
     return FALSE;
   if (flags & GST_MAP_WRITE)
     join_cut_planes (buffer, info, format);
+  /* Of all planes, or there is no telling where another one begins, and U and V have the same rows. */
+  usual = !cuda && is_usual_layout (meta, NULL, info);
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     const gsize offset = meta ? meta->offset[i] : layout->offset[i];
     const gint stride = meta ? meta->stride[i] : layout->stride[i];
@@ -116,8 +133,8 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
                                  row_bytes);
       goto fail;
     }
-    if (!cuda && offset == info->offset[i] && stride == info->stride[i])
-      rows = default_rows (info, i, rows);
+    if (usual)
+      rows = usual_rows (info, i, rows);
     bytes = (gsize) stride * (rows - 1) + row_bytes;
     self->image.plane[i].stride = stride;
     self->image.plane[i].rows = rows;
@@ -176,16 +193,6 @@ gst_sobel_image_copy (SobelImage *to, const SobelImage *from, guint planes)
 gboolean
 gst_sobel_frame_has_default_layout (const GstSobelFrameMap *self, const GstVideoInfo *info)
 {
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (self->buffer);
-  const GstSobelCudaMemory *cuda = gst_sobel_cuda_memory_of (self->buffer);
-  const GstVideoInfo *layout = cuda ? &cuda->info : info;
-  guint i;
-
-  if (gst_buffer_get_size (self->buffer) < info->size)
-    return FALSE;
-  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++)
-    if (self->image.plane[i].stride != info->stride[i] ||
-        (meta ? meta->offset[i] : layout->offset[i]) != info->offset[i])
-      return FALSE;
-  return TRUE;
+  return gst_buffer_get_size (self->buffer) >= info->size &&
+         is_usual_layout (gst_buffer_get_video_meta (self->buffer), gst_sobel_cuda_memory_of (self->buffer), info);
 }
