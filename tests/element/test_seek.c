@@ -81,8 +81,13 @@ no_trouble (GstElement *pipeline)
 static void
 stop_pipeline (GstElement *pipeline)
 {
+  guint tries;
+
   T_CHECK (gst_element_set_state (pipeline, GST_STATE_NULL) == GST_STATE_CHANGE_SUCCESS, "does not stop");
   no_trouble (pipeline);
+  /* A thread of GstBin's own that finished a state change may still be on its way out. */
+  for (tries = 0; GST_OBJECT_REFCOUNT_VALUE (pipeline) > 1 && tries < 1000; tries++)
+    g_usleep (2000);
   T_CHECK (GST_OBJECT_REFCOUNT_VALUE (pipeline) == 1, "somebody holds the pipeline");
   gst_object_unref (pipeline);
 }
