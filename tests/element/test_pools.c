@@ -273,6 +273,39 @@ other_buffers_are_let_go (void)
   rig_free (rig);
 }
 
+static GstFlowReturn
+wait_for_a_sign (Rig *rig, GstBuffer *buffer)
+{
+  while (!g_atomic_int_get ((gint *) rig->user))
+    g_usleep (1000);
+  return GST_FLOW_OK;
+}
+
+/* The CPU needs no copy: it is done with the input as soon as the push returns, whatever downstream does meanwhile. */
+static void
+the_cpu_lets_go_at_once (void)
+{
+  GstBufferPool *pool = plain_pool (CAPS, NULL, NULL, 2, 2);
+  gint sign = 0;
+  GstBuffer *in;
+  Rig *rig;
+  guint i;
+
+  rig = rig_new ("backend=cpu ring-size=8");
+  rig->arrive = wait_for_a_sign;
+  rig->user = &sign;
+  T_CHECK (rig_start (rig, CAPS), "does not start");
+  gst_buffer_pool_set_active (pool, TRUE);
+  for (i = 0; i < 8 && (in = picture_from (pool, rig, i)); i++)
+    rig_push (rig, in);
+  T_CHECK (rig_n_buffers (rig) == 0 && rig_stat (rig, "host-bytes-copied") == 0, "not as it was meant");
+  g_atomic_int_set (&sign, 1);
+  rig_eos (rig);
+  picture_check_recording (rig, 0, 8);
+  leave_pool (pool);
+  rig_free (rig);
+}
+
 static void
 two_buffers_are_enough (void)
 {
@@ -453,6 +486,7 @@ main (int argc, char **argv)
     { "offered-allocator-is-enough", offered_allocator_is_enough },
     { "offered-pool-keeps-its-memory", offered_pool_keeps_its_memory },
     { "other-buffers-are-let-go", other_buffers_are_let_go },
+    { "the-cpu-lets-go-at-once", the_cpu_lets_go_at_once },
     { "two-buffers-are-enough", two_buffers_are_enough },
     { "downstream-pool-is-used", downstream_pool_is_used },
     { "without-downstream-pool", without_downstream_pool },
