@@ -10,10 +10,14 @@ cd "$(dirname "$0")/.."
 usage () {
   cat <<EOF
 usage: sh tests/run.sh [--full] [--no-install]
-  --full        also: the whole checker, AddressSanitizer with UBSan, ThreadSanitizer, valgrind
+  --full        also: the whole checker, AddressSanitizer with UBSan, ThreadSanitizer, valgrind, and a browser
   --no-install  use what is there; install nothing
 EOF
 }
+
+# What single tests need; without it they are skipped.
+test_packages="shellcheck libgstrtspserver-1.0-dev gstreamer1.0-libav gstreamer1.0-plugins-ugly forensics-samples-files"
+full_packages="valgrind libc6-dbg chromium chromium-driver"
 
 full=no
 install=yes
@@ -55,9 +59,10 @@ run_tests () {
 }
 
 if [ "$install" = yes ]; then
-  # shellcheck disable=SC2086 # lists of words
-  install_missing $build_packages
-  [ "$full" = no ] || install_missing valgrind libc6-dbg
+  packages="$build_packages $test_packages"
+  [ "$full" = no ] || packages="$packages $full_packages"
+  # shellcheck disable=SC2086 # a list of words
+  install_missing $packages
 fi
 
 # shellcheck disable=SC2086 # nothing, or one word

@@ -3,6 +3,7 @@
 
 import atexit
 import os
+import pty
 import queue
 import shutil
 import struct
@@ -44,6 +45,15 @@ def need(*programs):
 
 def has_element(name):
     return subprocess.run(['gst-inspect-1.0', '--exists', name], check=False).returncode == 0
+
+
+def open_terminal():
+    """The two ends of a new pseudo-terminal; None where the machine has none, as in a bare chroot."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        print('not tried on a terminal:', error)
+        return None
 
 
 def wait_for(condition, seconds=20, step=0.05):

@@ -6,13 +6,12 @@ usage: test_batch.py BATCH
 """
 
 import os
-import pty
 import re
 import subprocess
 import sys
 import time
 
-from support import check, finish, has_element, need, read_png, run, temporary_folder, wait_for, write_png
+from support import check, finish, has_element, need, open_terminal, read_png, run, temporary_folder, wait_for, write_png
 
 
 def make_inputs(folder):
@@ -77,7 +76,10 @@ def check_terminal(batch, folder, out):
     line = ('matroskamux name=m ! filesink location=long.mkv videotestsrc num-buffers=600 pattern=snow '
             '! video/x-raw,width=640,height=480,framerate=30/1 ! jpegenc ! m.')
     subprocess.run(['gst-launch-1.0', '-q', *line.split()], cwd=folder, check=True, timeout=120)
-    controller, terminal = pty.openpty()
+    ends = open_terminal()
+    if not ends:
+        return
+    controller, terminal = ends
     with subprocess.Popen([batch, os.path.join(folder, 'long.mkv'), '--out', out], stdin=subprocess.DEVNULL,
                           stdout=terminal, stderr=terminal) as process:
         os.close(terminal)

@@ -6,14 +6,13 @@ usage: test_embed.py EMBED
 """
 
 import os
-import pty
 import re
 import signal
 import subprocess
 import sys
 import termios
 
-from support import Program, check, finish, run, wait_for
+from support import Program, check, finish, open_terminal, run, wait_for
 
 
 def check_keys(embed):
@@ -41,7 +40,10 @@ def check_keys(embed):
 
 def check_terminal(embed):
     """Keys act without Enter and are not echoed; Ctrl-C ends the program, and the terminal is what it was."""
-    controller, terminal = pty.openpty()
+    ends = open_terminal()
+    if not ends:
+        return
+    controller, terminal = ends
     before = termios.tcgetattr(terminal)
     program = Program(embed, '--sink=fakesink', stdin=terminal)
     program.line_with('frames are computed on: ')
