@@ -119,8 +119,9 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
     return FALSE;
   if (flags & GST_MAP_WRITE)
     join_cut_planes (buffer, info, format);
-  /* Of all planes, or there is no telling where another one begins, and U and V have the same rows. */
-  usual = !cuda && is_usual_layout (meta, NULL, info);
+  /* Of all planes, or there is no telling where another one begins, and U and V have the same rows. A meta may say
+   * that planes are packed tightly, the last one too. */
+  usual = !cuda && is_usual_layout (meta, NULL, info) && !(meta && gst_buffer_get_size (buffer) < info->size);
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     const gsize offset = meta ? meta->offset[i] : layout->offset[i];
     const gint stride = meta ? meta->stride[i] : layout->stride[i];

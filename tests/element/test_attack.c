@@ -327,6 +327,41 @@ planes_without_a_spare_row (void)
   }
 }
 
+/* As the planes above, but of NV12: only the end of the buffer tells that there is no such row. */
+static void
+last_plane_without_a_spare_row (void)
+{
+  guint b;
+
+  for (b = 0; b < G_N_ELEMENTS (backends); b++) {
+    GstBuffer *picture;
+    Rig *rig;
+
+    et_context ("%s", backends[b]);
+    et_gpu_late (200, 200);
+    rig = rig_new (backends[b]);
+    rig_set (rig, "mode=overlay");
+    T_CHECK (rig_start (rig, "video/x-raw,format=NV12,width=64,height=6,interlace-mode=interleaved"), "does not start");
+    picture = rig_picture (rig, 0);
+    gst_buffer_add_video_meta_full (picture, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12, 64, 6, 2,
+                                    rig->info.offset, rig->info.stride);
+    rig_push (rig, gst_buffer_copy (picture));
+    gst_buffer_set_size (picture, 64 * 9);
+    rig_push (rig, picture);
+    rig_eos (rig);
+    if (T_CHECK (rig_n_buffers (rig) == 2, "%u of 2 came", rig_n_buffers (rig))) {
+      guint8 whole[64 * 9], tight[64 * 9];
+
+      gst_buffer_extract (rig_buffer (rig, 0, NULL), 0, whole, sizeof whole);
+      gst_buffer_extract (rig_buffer (rig, 1, NULL), 0, tight, sizeof tight);
+      T_CHECK (memcmp (whole, tight, sizeof whole) == 0, "another picture");
+    }
+    rig_no_trouble (rig);
+    rig_free (rig);
+    et_gpu_check ();
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -336,6 +371,7 @@ main (int argc, char **argv)
     { "bypass-of-a-shifted-picture", bypass_of_a_shifted_picture },
     { "memories-that-end-anywhere", memories_that_end_anywhere },
     { "planes-without-a-spare-row", planes_without_a_spare_row },
+    { "last-plane-without-a-spare-row", last_plane_without_a_spare_row },
     { "latency-without-end", latency_without_end },
     { NULL, NULL },
   };
