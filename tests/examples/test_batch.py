@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from support import check, finish, has_element, need, open_terminal, read_png, run, temporary_folder, wait_for, write_png
+from support import (check, finish, has_element, need, open_terminal, read_png, run, temporary_folder, wait_for,
+                     write_png)
 
 
 def make_inputs(folder):
