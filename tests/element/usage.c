@@ -40,8 +40,9 @@ usage_check_flat (const Usage *before, const char *what, guint n)
   printf ("%s: %u times, %+.2f MB, threads %u then %u, files %u then %u\n", what, n,
           ((double) now.resident - (double) before->resident) / 1e6, before->threads, now.threads, before->files,
           now.files);
-  /* GLib keeps a few threads of its pool waiting for work. */
-  T_CHECK (now.threads <= before->threads + 2, "%u threads, %u before", now.threads, before->threads);
+  /* GLib keeps some threads of its pool waiting for work, more on a busy machine; a leak has one for each of hundreds
+   * of rounds. */
+  T_CHECK (now.threads <= before->threads + 16, "%u threads, %u before", now.threads, before->threads);
   T_CHECK (now.files == before->files, "%u files, %u before", now.files, before->files);
   /* Sanitizers and valgrind keep freed memory, and report leaks themselves. */
   if (et_factor () == 1)
