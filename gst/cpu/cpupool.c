@@ -15,7 +15,7 @@
 
 /* How long a thread that has nothing to do looks for more before it sleeps. A wake-up costs about as much, so at
  * worst the wait takes twice as long as it had to. */
-enum { SPIN_NS = 15000 };
+enum { SPIN_NS = 30000 };
 
 /* The job in work, as one word, so that a task is taken from exactly the job whose description is read after it:
  * generation in the upper half, then the number of tasks and the next task, 16 bits each. */
@@ -93,15 +93,23 @@ take_task (SobelCpuPool *pool, Ticket *taken)
   return false;
 }
 
+/* A thread that looked before the change is asleep once this returns, and one that looks later sees it. Signals are
+ * sent without the lock, so that who wakes up does not wait for it at once. */
+static void
+pass_lock (SobelCpuPool *pool)
+{
+  pthread_mutex_lock (&pool->lock);
+  pthread_mutex_unlock (&pool->lock);
+}
+
 static void
 finish_task (SobelCpuPool *pool, Ticket taken)
 {
   /* Nothing of the job may be touched from here on. */
   if (atomic_fetch_add (&pool->n_done, 1) + 1 != ticket_tasks (taken) || !atomic_load (&pool->caller_sleeping))
     return;
-  pthread_mutex_lock (&pool->lock);
+  pass_lock (pool);
   pthread_cond_signal (&pool->done);
-  pthread_mutex_unlock (&pool->lock);
 }
 
 static bool
@@ -238,9 +246,8 @@ wake_workers (SobelCpuPool *pool)
 {
   if (atomic_load (&pool->n_sleeping) == 0)
     return;
-  pthread_mutex_lock (&pool->lock);
+  pass_lock (pool);
   pthread_cond_broadcast (&pool->work);
-  pthread_mutex_unlock (&pool->lock);
 }
 
 static void
