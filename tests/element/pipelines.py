@@ -306,7 +306,7 @@ def main():
         print('valgrind would check Python')
         sys.exit(77)
     os.environ['GST_PLUGIN_PATH'] = os.path.abspath(sys.argv[1])
-    wanted = sys.argv[2:]
+    wanted = [name.replace('_', '-') for name in sys.argv[2:]]
     try:
         need('cudasobel', 'videotestsrc', 'videoconvert', 'filesink')
     except (Skip, FileNotFoundError) as reason:
