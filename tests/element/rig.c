@@ -92,15 +92,40 @@ sink_query (GstPad *pad, GstObject *parent, GstQuery *query)
   }
 }
 
+/* GStreamer's own answer for a pad without a template uses the pad's caps without a reference, while this pad may be
+ * given new ones. */
+static void
+answer_src_caps (GstPad *pad, GstQuery *query)
+{
+  GstCaps *caps = gst_pad_get_current_caps (pad), *filter;
+
+  if (!caps)
+    caps = gst_caps_new_any ();
+  gst_query_parse_caps (query, &filter);
+  if (filter) {
+    GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (caps);
+    caps = both;
+  }
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+}
+
 static gboolean
 src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   Rig *rig = gst_pad_get_element_private (pad);
 
-  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
-    return gst_pad_query_default (pad, parent, query);
-  gst_query_set_latency (query, rig->live, rig->min_latency, rig->max_latency);
-  return TRUE;
+  switch (GST_QUERY_TYPE (query)) {
+    case GST_QUERY_LATENCY:
+      gst_query_set_latency (query, rig->live, rig->min_latency, rig->max_latency);
+      return TRUE;
+    case GST_QUERY_CAPS:
+      answer_src_caps (pad, query);
+      return TRUE;
+    default:
+      return gst_pad_query_default (pad, parent, query);
+  }
 }
 
 static gboolean
