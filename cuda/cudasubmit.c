@@ -191,6 +191,13 @@ make_neutral (const Work *w, cudaStream_t stream, SobelError *error)
     if (!(w->out_use[i] & SOBEL_PLANE_NEUTRAL) || w->job->neutral_ready)
       continue;
     neutral_pair (&w->job->recipe, image->format, i, pair);
+    if (image->memory == SOBEL_MEMORY_DEVICE && pair[0] == pair[1]) {
+      SOBEL_CUDA_CHECK (error,
+                        cudaMemset2DAsync (plane->data, (size_t) plane->stride, pair[0], row_bytes,
+                                           (size_t) plane->rows, stream),
+                        "%" PRId32 " rows of neutral chroma", plane->rows);
+      continue;
+    }
     if (image->memory == SOBEL_MEMORY_DEVICE) {
       SOBEL_CUDA_CHECK (error,
                         sobel_cuda_fill (plane->data, plane->stride, row_bytes, plane->rows, pair[0], pair[1], stream),

@@ -310,8 +310,12 @@ test_states (void)
   RigResult result;
   SobelError error = { 0 };
   RigCall next;
+  FakeDevice *other;
+  SobelDevice *other_device;
 
   rig_init (&rig, &(RigOptions) { .n_slots = 0 });
+  other = fake_device_new (&(FakeOptions) { .stamp = RIG_DEVICE });
+  other_device = fake_device_seam (other);
   T_CHECK (sobel_ring_begin (rig.ring, &frame) == SOBEL_STATUS_INVALID && !frame, "begin before configure");
   T_CHECK (sobel_ring_drain (rig.ring) == SOBEL_STATUS_OK, "drain before configure");
   T_CHECK (sobel_ring_configure (rig.ring, rig_config (), 0, &error) == SOBEL_STATUS_INVALID, "0 slots");
@@ -339,6 +343,7 @@ test_states (void)
   T_CHECK (sobel_ring_configure (rig.ring, rig_config (), 2, &error) == SOBEL_STATUS_INVALID, "in flight");
   T_CHECK (strstr (error.message, "1 frame"), "%s", error.message);
   T_CHECK (sobel_ring_use_fallback (rig.ring) == SOBEL_STATUS_INVALID, "in flight");
+  T_CHECK (sobel_ring_replace_device (rig.ring, other_device) == SOBEL_STATUS_INVALID, "replaced in flight");
   sobel_ring_clear (rig.ring); /* not flushing */
   T_CHECK (sobel_ring_in_flight (rig.ring) == 1, "cleared while not flushing");
 
@@ -349,6 +354,16 @@ test_states (void)
   sobel_ring_release (rig.ring, frame);
   sobel_ring_release (rig.ring, frame);
   T_CHECK (sobel_ring_in_flight (rig.ring) == 0, "%u", sobel_ring_in_flight (rig.ring));
+
+  /* Another device, as long as none is lost. */
+  T_CHECK (sobel_ring_replace_device (rig.ring, NULL) == SOBEL_STATUS_INVALID, "no device");
+  T_CHECK (sobel_ring_replace_device (rig.ring, other_device) == SOBEL_STATUS_OK, "replace");
+  T_CHECK (fake_device_destroyed (rig.device), "the device before lives on");
+  T_CHECK (sobel_ring_device (rig.ring) == other_device, "not the new device");
+  T_CHECK (sobel_ring_begin (rig.ring, &frame) == SOBEL_STATUS_INVALID, "begin before configure");
+  T_CHECK (sobel_ring_configure (rig.ring, rig_config (), 2, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  fake_device_free (rig.device);
+  rig.device = other;
 
   /* One consumer at a time. */
   rig_call_start (&next, &rig, rig_call_next);

@@ -3,8 +3,8 @@
  *
  *   cudarate FORMAT WIDTH HEIGHT FRAMES [PROPERTIES]
  *
- * Upstream takes buffers of the pool that the element proposes, downstream lets go of what arrives at once: what is left
- * is the element. One line of "name=value" on stdout: time a frame, and the GPU's own time for one. */
+ * Upstream takes buffers of the pool that the element proposes, downstream lets go of what arrives at once: what is
+ * left is the element. One line of "name=value" on stdout: time a frame, and the GPU's own time for one. */
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
