@@ -346,14 +346,14 @@ wait_one (void *data)
 {
   SobelError error;
 
-  device->ops->wait (device, *(const unsigned *) data, 50000000, &error);
+  device->ops->wait (device, *(const unsigned *) data, 500000000, &error); /* outlasts a busy machine */
   return NULL;
 }
 
 static void
 slow_compute (void *user, const SobelConfig *unused, const SobelJob *unused_job)
 {
-  const struct timespec t = { .tv_nsec = 100000000 };
+  const struct timespec t = { .tv_nsec = 300000000 };
 
   nanosleep (&t, NULL);
 }

@@ -5,6 +5,16 @@
 
 #include <string.h>
 
+GstVideoFormat
+picture_last_format (void)
+{
+  GEnumClass *formats = g_type_class_ref (GST_TYPE_VIDEO_FORMAT);
+  const GstVideoFormat last = formats->maximum;
+
+  g_type_class_unref (formats);
+  return last;
+}
+
 SobelParams
 picture_params (GstElement *element)
 {

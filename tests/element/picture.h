@@ -10,6 +10,10 @@
 
 G_BEGIN_DECLS
 
+/* The last format that the installed GStreamer has. Formats are asked for by number up to it; past it GStreamer 1.26
+ * complains. */
+GstVideoFormat picture_last_format (void);
+
 /* The settings of an element, as the oracle takes them; `bypass` as mode. */
 SobelParams picture_params (GstElement *element);
 

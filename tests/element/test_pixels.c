@@ -15,9 +15,8 @@ next_format (GstVideoFormat format)
 {
   do
     format++;
-  while (gst_video_format_to_string (format) &&
-         !oracle_format_is_required (gst_video_format_get_info (format)));
-  return gst_video_format_to_string (format) ? format : GST_VIDEO_FORMAT_UNKNOWN;
+  while (format <= picture_last_format () && !oracle_format_is_required (gst_video_format_get_info (format)));
+  return format <= picture_last_format () ? format : GST_VIDEO_FORMAT_UNKNOWN;
 }
 
 /* Two pictures of these caps with every mode, checked. */
