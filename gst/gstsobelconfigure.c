@@ -7,18 +7,23 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_sobel_debug);
 #define GST_CAT_DEFAULT gst_cuda_sobel_debug
 
+/* Slots that serve where a frame is finished when it was submitted, and only waits for downstream. More of them hold
+ * more outputs, which then leave the processor's cache before they are used again (1080p RGB, two cores: 271 us a frame
+ * with four, 250 us with two). */
+enum { CPU_SLOTS = 2 };
+
 /* Makes the device and the output frames ready for self->config, with as many slots as memory allows. */
 static SobelStatus
 configure_slots (GstCudaSobel *self, GstCaps *outcaps, SobelError *error)
 {
+  const gboolean pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
+  const guint wanted = pinned ? self->max_slots : MIN (self->max_slots, CPU_SLOTS);
   SobelStatus status = SOBEL_STATUS_NO_MEMORY;
   guint slots;
 
-  for (slots = self->max_slots; slots > 0; slots /= 2) {
+  for (slots = wanted; slots > 0; slots /= 2) {
     status = sobel_ring_configure (self->ring, &self->config, slots, error);
     if (status == SOBEL_STATUS_OK) {
-      const gboolean pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
-
       sobel_error_set (error, SOBEL_STATUS_OK, "%s", "");
       if (self->cuda.out)
         break; /* the pool comes when downstream was asked */
@@ -36,8 +41,8 @@ configure_slots (GstCudaSobel *self, GstCaps *outcaps, SobelError *error)
       return status;
     GST_INFO_OBJECT (self, "%u slots do not fit: %s", slots, error->message);
   }
-  if (slots && slots < self->max_slots)
-    GST_WARNING_OBJECT (self, "memory is short: %u instead of %u frames in flight", slots, self->max_slots);
+  if (slots && slots < wanted)
+    GST_WARNING_OBJECT (self, "memory is short: %u instead of %u frames in flight", slots, wanted);
   return slots ? SOBEL_STATUS_OK : status;
 }
 

@@ -309,8 +309,8 @@ install_ready (GObjectClass *klass)
   g_object_class_install_property (
       klass, PROP_RING_SIZE,
       g_param_spec_uint ("ring-size", "Ring size",
-                         "Frames in flight at most. More than 1 lets upload, computation and download of consecutive "
-                         "frames overlap; no frame waits for a later one",
+                         "Frames in flight at most (the CPU uses no more than 2). More than 1 lets upload, "
+                         "computation and download of consecutive frames overlap; no frame waits for a later one",
                          1, SOBEL_RING_MAX_SLOTS, DEFAULT_RING_SIZE, READY_FLAGS));
   g_object_class_install_property (
       klass, PROP_STREAMS,

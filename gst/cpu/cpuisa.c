@@ -39,7 +39,7 @@ detect (void)
   if (b & bit_AVX2)
     found |= SOBEL_CPU_ISA_AVX2;
   if ((saved & XMM_YMM_ZMM) == XMM_YMM_ZMM && (b & bit_AVX512F) && (b & bit_AVX512BW) && (b & bit_AVX512DQ) &&
-      (b & bit_AVX512VL) && (c & bit_AVX512VBMI))
+      (b & bit_AVX512VL) && (c & bit_AVX512VBMI) && (c & bit_AVX512VNNI))
     found |= SOBEL_CPU_ISA_AVX512;
   return found;
 }

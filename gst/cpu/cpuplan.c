@@ -241,7 +241,6 @@ init_edge (SobelCpuPlan *plan)
   else
     k->metric = metrics[r->gradient];
   k->exact = r->exact;
-  k->shifts = r->side == 1 && r->centre == 2;
   k->narrow = weights * r->max_code <= 32767 && r->range < 4096;
   k->fits32 = weights * (int64_t) r->max_code * r->unit <= 0x3fffffff;
   k->side = r->side;

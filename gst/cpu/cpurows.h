@@ -27,7 +27,6 @@ typedef struct SobelCpuEdge
 {
   SobelCpuMetric metric;
   bool exact;   /* unit and gain are 1 */
-  bool shifts;  /* side and centre are 1 and 2: a shift serves */
   bool narrow;  /* gx and gy of 8- and 16-bit luma fit 16 bits with a sign, and range is below 4096 */
   bool fits32;  /* gx and gy of 32-bit luma fit 32 bits with a sign */
   int32_t side, centre;

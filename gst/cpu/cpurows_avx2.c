@@ -15,8 +15,10 @@ enum { V_BYTES = 32 };
 #define v_store(p, v) _mm256_storeu_si256 ((__m256i *) (p), v)
 #define v_set8(x) _mm256_set1_epi8 ((char) (x))
 #define v_set16(x) _mm256_set1_epi16 ((short) (x))
-#define v_lo8(v) _mm256_unpacklo_epi8 (v, _mm256_setzero_si256 ())
-#define v_hi8(v) _mm256_unpackhi_epi8 (v, _mm256_setzero_si256 ())
+#define v_step8(k) _mm256_set1_epi16 ((short) ((k) << 8 | (-(k) & 0xff)))
+#define v_step16 v_set16
+#define v_lo8(a, b, step) _mm256_maddubs_epi16 (_mm256_unpacklo_epi8 (a, b), step)
+#define v_hi8(a, b, step) _mm256_maddubs_epi16 (_mm256_unpackhi_epi8 (a, b), step)
 #define v_pack8 _mm256_packus_epi16
 #define v_add8 _mm256_add_epi8
 #define v_add16 _mm256_add_epi16
@@ -25,12 +27,9 @@ enum { V_BYTES = 32 };
 #define v_addsat16 _mm256_adds_epu16
 #define v_abs16 _mm256_abs_epi16
 #define v_min8 _mm256_min_epu8
-#define v_max8 _mm256_max_epu8
 #define v_min16 _mm256_min_epu16
-#define v_max16 _mm256_max_epu16
-#define v_equal8 _mm256_cmpeq_epi8
-#define v_equal16 _mm256_cmpeq_epi16
-#define v_and _mm256_and_si256
+#define v_keep8(v, least) _mm256_and_si256 (v, _mm256_cmpeq_epi8 (_mm256_max_epu8 (v, least), v))
+#define v_keep16(v, least) _mm256_and_si256 (v, _mm256_cmpeq_epi16 (_mm256_max_epu16 (v, least), v))
 #define v_xor _mm256_xor_si256
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */
@@ -53,13 +52,18 @@ v_norm16 (V gx, V gy)
 enum { V_SLACK = 2 };
 
 #define v_repeat(p) _mm256_broadcastsi128_si256 (_mm_loadu_si128 ((const __m128i *) (p)))
-#define v_pixels3(p)                                                                                                   \
-  _mm256_inserti128_si256 (_mm256_castsi128_si256 (_mm_loadu_si128 ((const __m128i *) (p))),                           \
-                           _mm_loadu_si128 ((const __m128i *) ((p) + 12)), 1)
-#define v_pixels4 v_load
 #define v_shuffle8 _mm256_shuffle_epi8
 #define v_madd16 _mm256_madd_epi16
 #define v_add32 _mm256_add_epi32
+
+static inline void
+v_pixels3 (const uint8_t *p, V pixels[4])
+{
+  int i;
+
+  for (i = 0; i < 4; i++)
+    pixels[i] = _mm256_loadu2_m128i ((const __m128i *) (p + 24 * i + 12), (const __m128i *) (p + 24 * i));
+}
 
 static inline V
 v_divide32 (V v, float inverse)
@@ -78,6 +82,7 @@ v_pack32 (V a, V b, V c, V d)
 }
 
 #include "cpusimd_body.h"
+#include "cpusimd_luma_body.h"
 
 void
 sobel_cpu_rows_avx2 (SobelCpuRows *rows)

@@ -15,8 +15,10 @@ enum { V_BYTES = 64 };
 #define v_store(p, v) _mm512_storeu_si512 ((__m512i *) (p), v)
 #define v_set8(x) _mm512_set1_epi8 ((char) (x))
 #define v_set16(x) _mm512_set1_epi16 ((short) (x))
-#define v_lo8(v) _mm512_unpacklo_epi8 (v, _mm512_setzero_si512 ())
-#define v_hi8(v) _mm512_unpackhi_epi8 (v, _mm512_setzero_si512 ())
+#define v_step8(k) _mm512_set1_epi16 ((short) ((k) << 8 | (-(k) & 0xff)))
+#define v_step16 v_set16
+#define v_lo8(a, b, step) _mm512_maddubs_epi16 (_mm512_unpacklo_epi8 (a, b), step)
+#define v_hi8(a, b, step) _mm512_maddubs_epi16 (_mm512_unpackhi_epi8 (a, b), step)
 #define v_pack8 _mm512_packus_epi16
 #define v_add8 _mm512_add_epi8
 #define v_add16 _mm512_add_epi16
@@ -25,12 +27,9 @@ enum { V_BYTES = 64 };
 #define v_addsat16 _mm512_adds_epu16
 #define v_abs16 _mm512_abs_epi16
 #define v_min8 _mm512_min_epu8
-#define v_max8 _mm512_max_epu8
 #define v_min16 _mm512_min_epu16
-#define v_max16 _mm512_max_epu16
-#define v_equal8(a, b) _mm512_movm_epi8 (_mm512_cmpeq_epi8_mask (a, b))
-#define v_equal16(a, b) _mm512_movm_epi16 (_mm512_cmpeq_epi16_mask (a, b))
-#define v_and _mm512_and_si512
+#define v_keep8(v, least) _mm512_maskz_mov_epi8 (_mm512_cmpge_epu8_mask (v, least), v)
+#define v_keep16(v, least) _mm512_maskz_mov_epi16 (_mm512_cmpge_epu16_mask (v, least), v)
 #define v_xor _mm512_xor_si512
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */
@@ -48,41 +47,127 @@ v_norm16 (V gx, V gy)
   return _mm512_packs_epi32 (root (_mm512_madd_epi16 (lo, lo)), root (_mm512_madd_epi16 (hi, hi)));
 }
 
-/* ---- luma ----------------------------------------------------------------------------------------- */
-
-enum { V_SLACK = 0 };
-
-#define v_repeat(p) _mm512_broadcast_i32x4 (_mm_loadu_si128 ((const __m128i *) (p)))
-#define v_pixels4 v_load
-#define v_shuffle8 _mm512_shuffle_epi8
-#define v_madd16 _mm512_madd_epi16
-#define v_add32 _mm512_add_epi32
-
-static inline V
-v_pixels3 (const uint8_t *p)
-{
-  const V order = _mm512_setr_epi32 (0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12);
-
-  return _mm512_permutexvar_epi32 (order, _mm512_maskz_loadu_epi32 (0x0fff, p));
-}
-
-static inline V
-v_divide32 (V v, float inverse)
-{
-  const __m512 sum = _mm512_add_ps (_mm512_cvtepi32_ps (v), _mm512_set1_ps (0.5f));
-
-  return _mm512_cvttps_epi32 (_mm512_mul_ps (sum, _mm512_set1_ps (inverse)));
-}
-
-static inline V
-v_pack32 (V a, V b, V c, V d)
-{
-  const V bytes = _mm512_packus_epi16 (_mm512_packus_epi32 (a, b), _mm512_packus_epi32 (c, d));
-
-  return _mm512_permutexvar_epi32 (_mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
-}
-
 #include "cpusimd_body.h"
+
+/* ---- luma of packed RGB --------------------------------------------------------------------------- */
+
+/* Sixteen pixels, one in each 32-bit lane. A lane's bytes are multiplied and added up at once, by weights below 128:
+ * those of luma are cut into halves of seven bits. All loads are whole. Masked loads of just the sixteen pixels took
+ * 2.4 times as long for pictures that come from memory: the processor does not read ahead of them. */
+enum { PREFETCH = 1024 }; /* bytes; measured: a tenth less time than without, 2048 and 4096 are no better */
+
+typedef struct LumaVectors
+{
+  V pick[2];   /* from 64 bytes to lanes: pixels that begin with the first byte, and that end with the last */
+  V high, low; /* weights / 128, weights % 128 */
+  __m512 inverse;
+} LumaVectors;
+
+static void
+luma_vectors_init (LumaVectors *v, const SobelCpuLuma *k, int32_t step)
+{
+  uint8_t pick[2][64], high[64] = {0}, low[64] = {0};
+  int32_t i, j;
+
+  for (i = 0; i < 16; i++) {
+    for (j = 0; j < 4; j++) {
+      pick[0][4 * i + j] = (uint8_t) (step * i + (j < step ? j : 0));
+      pick[1][4 * i + j] = (uint8_t) (pick[0][4 * i + j] + 64 - 16 * step);
+    }
+    for (j = 0; j < 3; j++) {
+      high[4 * i + (int32_t) k->position[j]] = (uint8_t) (k->weight[j] >> 7);
+      low[4 * i + (int32_t) k->position[j]] = (uint8_t) (k->weight[j] & 127);
+    }
+  }
+  v->pick[0] = v_load (pick[0]);
+  v->pick[1] = v_load (pick[1]);
+  v->high = v_load (high);
+  v->low = v_load (low);
+  v->inverse = _mm512_set1_ps ((float) k->inverse);
+}
+
+/* The weighted sums of sixteen pixels. */
+ALWAYS_INLINE V
+luma_sums (const LumaVectors *v, const uint8_t *src, int32_t step, int32_t group)
+{
+  const int32_t last = group == 3;
+  const V bytes = v_load (src + group * 16 * step - last * (64 - 16 * step));
+  const V pixels = step == 3 ? _mm512_permutexvar_epi8 (v->pick[last], bytes) : bytes;
+  const V high = _mm512_dpbusd_epi32 (_mm512_setzero_si512 (), pixels, v->high);
+
+  return _mm512_dpbusd_epi32 (_mm512_slli_epi32 (high, 7), pixels, v->low);
+}
+
+/* floor (sum / 1000), in 16-bit lanes: floor (floor (sum / 8) / 125), by a multiplication that is exact up to 59073. */
+ALWAYS_INLINE V
+luma_of_thousands (V a, V b)
+{
+  const V eighths = _mm512_packus_epi32 (_mm512_srli_epi32 (a, 3), _mm512_srli_epi32 (b, 3));
+
+  return _mm512_srli_epi16 (_mm512_mulhi_epu16 (eighths, v_set16 (33555)), 6);
+}
+
+/* See luma_byte(). */
+ALWAYS_INLINE V
+luma_of_sums (const LumaVectors *v, V sums)
+{
+  const __m512 half_more = _mm512_add_ps (_mm512_cvtepi32_ps (sums), _mm512_set1_ps (0.5f));
+
+  return _mm512_cvttps_epi32 (_mm512_mul_ps (half_more, v->inverse));
+}
+
+ALWAYS_INLINE void
+simd_luma_at (const LumaVectors *v, const uint8_t *src, uint8_t *out, int32_t step, bool thousands)
+{
+  const V order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const V a = luma_sums (v, src, step, 0), b = luma_sums (v, src, step, 1);
+  const V c = luma_sums (v, src, step, 2), d = luma_sums (v, src, step, 3);
+  int32_t i;
+  V ab, cd;
+
+  for (i = 0; i < step; i++)
+    __builtin_prefetch (src + PREFETCH + 64 * i);
+  if (thousands) {
+    ab = luma_of_thousands (a, b);
+    cd = luma_of_thousands (c, d);
+  } else {
+    ab = _mm512_packus_epi32 (luma_of_sums (v, a), luma_of_sums (v, b));
+    cd = _mm512_packus_epi32 (luma_of_sums (v, c), luma_of_sums (v, d));
+  }
+  v_store (out, _mm512_permutexvar_epi32 (order, _mm512_packus_epi16 (ab, cd)));
+}
+
+ALWAYS_INLINE void
+simd_luma_row (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n, int32_t step, bool thousands)
+{
+  LumaVectors v;
+  int32_t i;
+
+  luma_vectors_init (&v, k, step);
+  for (i = 0; i + V_BYTES <= n; i += V_BYTES)
+    simd_luma_at (&v, src + (ptrdiff_t) i * step, out + i, step, thousands);
+  if (i < n) {
+    i = n - V_BYTES;
+    simd_luma_at (&v, src + (ptrdiff_t) i * step, out + i, step, thousands);
+  }
+}
+
+static void
+simd_luma8_packed (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n)
+{
+  const bool thousands = k->weight[0] + k->weight[1] + k->weight[2] == 1000;
+
+  if (n < V_BYTES)
+    luma8_packed (k, src, out, n);
+  else if (k->step == 3 && thousands)
+    simd_luma_row (k, src, out, n, 3, true);
+  else if (k->step == 3)
+    simd_luma_row (k, src, out, n, 3, false);
+  else if (thousands)
+    simd_luma_row (k, src, out, n, 4, true);
+  else
+    simd_luma_row (k, src, out, n, 4, false);
+}
 
 void
 sobel_cpu_rows_avx512 (SobelCpuRows *rows)

@@ -22,8 +22,10 @@ enum { V_BYTES = 16 };
 #define v_store(p, v) vst1q_u8 ((uint8_t *) (p), v)
 #define v_set8(x) vdupq_n_u8 ((uint8_t) (x))
 #define v_set16(x) FROM_U16 (vdupq_n_u16 ((uint16_t) (x)))
-#define v_lo8(v) FROM_U16 (vmovl_u8 (vget_low_u8 (v)))
-#define v_hi8(v) FROM_U16 (vmovl_high_u8 (v))
+#define v_step8 v_set16
+#define v_step16 v_set16
+#define v_lo8(a, b, step) v_mul16 (FROM_U16 (vsubl_u8 (vget_low_u8 (b), vget_low_u8 (a))), step)
+#define v_hi8(a, b, step) v_mul16 (FROM_U16 (vsubl_high_u8 (b, a)), step)
 #define v_pack8(a, b) vcombine_u8 (vqmovun_s16 (S16 (a)), vqmovun_s16 (S16 (b)))
 #define v_add8 vaddq_u8
 #define v_add16(a, b) FROM_S16 (vaddq_s16 (S16 (a), S16 (b)))
@@ -32,12 +34,9 @@ enum { V_BYTES = 16 };
 #define v_addsat16(a, b) FROM_U16 (vqaddq_u16 (U16 (a), U16 (b)))
 #define v_abs16(v) FROM_S16 (vabsq_s16 (S16 (v)))
 #define v_min8 vminq_u8
-#define v_max8 vmaxq_u8
 #define v_min16(a, b) FROM_U16 (vminq_u16 (U16 (a), U16 (b)))
-#define v_max16(a, b) FROM_U16 (vmaxq_u16 (U16 (a), U16 (b)))
-#define v_equal8 vceqq_u8
-#define v_equal16(a, b) FROM_U16 (vceqq_u16 (U16 (a), U16 (b)))
-#define v_and vandq_u8
+#define v_keep8(v, least) vandq_u8 (v, vcgeq_u8 (v, least))
+#define v_keep16(v, least) vandq_u8 (v, FROM_U16 (vcgeq_u16 (U16 (v), U16 (least))))
 #define v_xor veorq_u8
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */
@@ -62,10 +61,17 @@ v_norm16 (V gx, V gy)
 enum { V_SLACK = 2 };
 
 #define v_repeat v_load
-#define v_pixels3 v_load
-#define v_pixels4 v_load
 #define v_shuffle8 vqtbl1q_u8
 #define v_add32(a, b) FROM_S32 (vaddq_s32 (S32 (a), S32 (b)))
+
+static inline void
+v_pixels3 (const uint8_t *p, V pixels[4])
+{
+  int i;
+
+  for (i = 0; i < 4; i++)
+    pixels[i] = v_load (p + 12 * i);
+}
 
 static inline V
 v_madd16 (V a, V b)
@@ -93,6 +99,7 @@ v_pack32 (V a, V b, V c, V d)
 }
 
 #include "cpusimd_body.h"
+#include "cpusimd_luma_body.h"
 
 void
 sobel_cpu_rows_neon (SobelCpuRows *rows)

@@ -15,8 +15,10 @@ enum { V_BYTES = 16 };
 #define v_store(p, v) _mm_storeu_si128 ((__m128i *) (p), v)
 #define v_set8(x) _mm_set1_epi8 ((char) (x))
 #define v_set16(x) _mm_set1_epi16 ((short) (x))
-#define v_lo8(v) _mm_unpacklo_epi8 (v, _mm_setzero_si128 ())
-#define v_hi8(v) _mm_unpackhi_epi8 (v, _mm_setzero_si128 ())
+#define v_step8(k) _mm_set1_epi16 ((short) ((k) << 8 | (-(k) & 0xff)))
+#define v_step16 v_set16
+#define v_lo8(a, b, step) _mm_maddubs_epi16 (_mm_unpacklo_epi8 (a, b), step)
+#define v_hi8(a, b, step) _mm_maddubs_epi16 (_mm_unpackhi_epi8 (a, b), step)
 #define v_pack8 _mm_packus_epi16
 #define v_add8 _mm_add_epi8
 #define v_add16 _mm_add_epi16
@@ -25,12 +27,9 @@ enum { V_BYTES = 16 };
 #define v_addsat16 _mm_adds_epu16
 #define v_abs16 _mm_abs_epi16
 #define v_min8 _mm_min_epu8
-#define v_max8 _mm_max_epu8
 #define v_min16 _mm_min_epu16
-#define v_max16 _mm_max_epu16
-#define v_equal8 _mm_cmpeq_epi8
-#define v_equal16 _mm_cmpeq_epi16
-#define v_and _mm_and_si128
+#define v_keep8(v, least) _mm_and_si128 (v, _mm_cmpeq_epi8 (_mm_max_epu8 (v, least), v))
+#define v_keep16(v, least) _mm_and_si128 (v, _mm_cmpeq_epi16 (_mm_max_epu16 (v, least), v))
 #define v_xor _mm_xor_si128
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */
@@ -53,12 +52,19 @@ v_norm16 (V gx, V gy)
 enum { V_SLACK = 2 };
 
 #define v_repeat(p) _mm_loadu_si128 ((const __m128i *) (p))
-#define v_pixels3 v_load
-#define v_pixels4 v_load
 #define v_shuffle8 _mm_shuffle_epi8
 #define v_madd16 _mm_madd_epi16
 #define v_add32 _mm_add_epi32
 #define v_pack32(a, b, c, d) _mm_packus_epi16 (_mm_packus_epi32 (a, b), _mm_packus_epi32 (c, d))
+
+static inline void
+v_pixels3 (const uint8_t *p, V pixels[4])
+{
+  int i;
+
+  for (i = 0; i < 4; i++)
+    pixels[i] = v_load (p + 12 * i);
+}
 
 static inline V
 v_divide32 (V v, float inverse)
@@ -69,6 +75,7 @@ v_divide32 (V v, float inverse)
 }
 
 #include "cpusimd_body.h"
+#include "cpusimd_luma_body.h"
 
 void
 sobel_cpu_rows_sse41 (SobelCpuRows *rows)
