@@ -2,11 +2,12 @@
 
 /* Whole pipelines, timed: prepared source ! filter ! checking sink. One JSON line a run on stdout, so that a script
  * can sweep over anything; frames a second over all of them after the warm-up, latency from source to sink (p50,
- * p99, max), CPU time a frame, bytes that the host copied.
+ * p99, max), CPU time a frame, bytes that the host copied. `benchcopy` may stand for the filter: one memcpy a frame.
  *
  *   bench_pipeline --filter="cudasobel backend=cuda ring-size=4" --format=I420 --size=1920x1080 --frames=20000
  */
 
+#include "benchcopy.h"
 #include "benchends.h"
 
 #include <stdio.h>
@@ -362,7 +363,7 @@ main (int argc, char **argv)
     fprintf (stderr, "--frames must exceed --warmup, and both be at least 1\n");
     return 2;
   }
-  ok = run (&o);
+  ok = bench_copy_register () && run (&o);
   g_free (o.filter);
   g_free (o.format);
   g_free (o.size);
