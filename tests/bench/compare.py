@@ -3,11 +3,12 @@
 """Says what became slower between two measurements.
 
 Another clock, or another machine, is no change: a kernel counts by its ratio to the copy measured beside it, a row of
-the CPU by its ratio to memcpy, a pipeline on the GPU by its share of the bus measured in the same run, and every other
-pipeline by its rate against the rest of its own backend's.
+the CPU by its ratio to memcpy, a pipeline on the GPU by its share of the bus measured in the same run, frames in GPU
+memory by their time, and every other pipeline by its rate against the rest of its own backend's.
 A row is slower when it is so by more than the tolerance and by more than both rows' own spread.
 
 usage: compare.py OLD.json NEW.json [--tolerance 0.10]
+       compare.py OLD.json NEW.json --record     and leaves the result in OLD.json, as a row
 Exit status 1 if anything became slower, 2 if the two have no row in common.
 """
 
@@ -52,6 +53,10 @@ def costs(data):
             cost = kernel_cost(row)
             if cost:
                 found[row['suite'] + ': ' + row['label']] = cost
+        if row['suite'] == 'filters' and row.get('memcpy_ratio') and row['peer'] == 'cudasobel':
+            found['filters: ' + row['label']] = row['memcpy_ratio'], row['spread_us'] / row['median_us']
+        if row['suite'] == 'memory' and 'error' not in row:
+            found['memory: ' + row['label']] = row['median_us'], row['spread_us'] / row['median_us']
     found.update(pipeline_costs(data['rows']))
     return found
 
@@ -73,12 +78,19 @@ def compare(old, new, tolerance):
     return lines, len(both), slower, faster
 
 
+def record(path, row):
+    data = json.loads(path.read_text())
+    data['rows'] = [r for r in data['rows'] if r['suite'] != row['suite']] + [row]
+    path.write_text(json.dumps(data, indent=1) + '\n')
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('old', type=pathlib.Path)
     parser.add_argument('new', type=pathlib.Path)
     parser.add_argument('--tolerance', type=float, default=0.10)
     parser.add_argument('--quiet-gone', action='store_true', help='the new run has fewer rows on purpose')
+    parser.add_argument('--record', action='store_true', help='NEW is a second run of OLD: leave the result in OLD')
     args = parser.parse_args()
     old, new = (costs(json.loads(path.read_text())) for path in (args.old, args.new))
     if args.quiet_gone:
@@ -86,6 +98,9 @@ def main():
     lines, count, slower, faster = compare(old, new, args.tolerance)
     print('\n'.join(lines + [f'{count} rows compared: {slower} slower, {faster} faster '
                              f'(tolerance {args.tolerance:.0%})']))
+    if args.record:
+        record(args.old, {'suite': 'second run', 'label': 'second run', 'compared': count, 'slower': slower,
+                          'faster': faster, 'tolerance': args.tolerance})
     if count == 0:
         return 2
     return 1 if slower else 0

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import ffmpegpeer
+
 HERE = pathlib.Path(__file__).resolve().parent
 SIZES = {'1920x1080': (1920, 1080), '3840x2160': (3840, 2160), '7680x4320': (7680, 4320)}
 
@@ -149,26 +151,28 @@ def npp(sizes, n):
 
 
 def ffmpeg(sizes, n):
-    tool = shutil.which('ffmpeg')
-    if not tool:
+    if not ffmpegpeer.tool():
         return absent('FFmpeg sobel', 'ffmpeg is not installed')
     for name in sizes:
         if name == '7680x4320':
             continue
-        frames = 60 if n < 20 else 200
-
-        def seconds(filter_):
-            source = (f'color=c=gray:s={name}:r=30:d=1,format=gray,noise=alls=40,loop=loop=-1:size=16:start=0')
-            start = time.perf_counter()
-            subprocess.run([tool, '-v', 'error', '-f', 'lavfi', '-i', source, '-frames:v', str(frames), '-vf', filter_,
-                            '-f', 'null', '-'], check=True, timeout=60)
-            return time.perf_counter() - start
-
-        samples = []
-        for _ in range(5 if n < 20 else 7):
-            samples.append((seconds('sobel') - seconds('null')) / frames * 1e6)
+        samples = [ffmpegpeer.sobel(name, 60 if n < 20 else 200)[0] for _ in range(5 if n < 20 else 7)]
         emit('FFmpeg sobel', name, samples, 'magnitude (float, truncated), pipeline with less pipeline without', False,
              where='CPU, its own threads')
+
+
+def ffmpeg_opencl(sizes, n):
+    if not ffmpegpeer.tool():
+        return absent('FFmpeg sobel_opencl', 'ffmpeg is not installed')
+    device, why = ffmpegpeer.opencl_device()
+    if not device:
+        return absent('FFmpeg sobel_opencl', why)
+    for name in sizes:
+        samples = [ffmpegpeer.sobel_opencl(name, 60) for _ in range(5 if n < 20 else 7)]
+        emit('FFmpeg sobel_opencl', name, [s[0] for s in samples], 'magnitude (float), frames already on the device',
+             False, where=f'OpenCL: {device}')
+        emit('FFmpeg hwupload, sobel_opencl, hwdownload', name, [s[1] for s in samples], 'magnitude (float)', True,
+             where=f'OpenCL: {device}')
 
 
 def main():
@@ -177,7 +181,7 @@ def main():
     quick = parser.parse_args().quick
     sizes = {k: SIZES[k] for k in (['1920x1080'] if quick else SIZES)}
     n = 10 if quick else 30
-    for peer in (opencv, torch_peer, cupy_peer, npp, ffmpeg):
+    for peer in (opencv, torch_peer, cupy_peer, npp, ffmpeg, ffmpeg_opencl):
         try:
             peer(sizes, n)
         except Exception as error:  # one peer's trouble is its own row

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Takes what Nsight Compute counted (docs/profiling.md) into a measurement, as rows of the suite `profile`.
 
-usage: profile_rows.py PROFILE.csv RESULTS.json [--size WxH] [--multiprocessors N]
-PROFILE.csv: ncu --csv --page raw of `bench_gpu profile`.
+usage: profile_rows.py PROFILE.csv RESULTS.json --multiprocessors N [--size WxH] [--why TEXT]
+PROFILE.csv: ncu --csv --page raw of `bench_gpu profile`; where it is missing or empty, a row says why.
 """
 
 import argparse
@@ -45,6 +45,8 @@ def in_base_units(text, unit):
 
 def read(path):
     """One dict a kernel launch: name, and metrics in base units."""
+    if not path.exists():
+        return []
     with open(path, newline='') as file:
         lines = [line for line in file if line.startswith('"')]
     table = list(csv.reader(lines))
@@ -94,11 +96,16 @@ def main():
     parser.add_argument('results', type=pathlib.Path)
     parser.add_argument('--size', default='7680x4320')
     parser.add_argument('--multiprocessors', type=int, required=True)
+    parser.add_argument('--why', default='', help='why there is no profile')
     args = parser.parse_args()
+    if not args.results.exists():
+        print('no rows from the profiler: there are no results to add them to')
+        return 0
     data = json.loads(args.results.read_text())
     data['rows'] = [r for r in data['rows'] if r['suite'] != 'profile']
     rows = rows_of(read(args.profile), args.size, args.multiprocessors)
-    data['rows'] += rows or [{'suite': 'profile', 'label': 'profile', 'error': 'the profiler left no rows'}]
+    data['rows'] += rows or [{'suite': 'profile', 'label': 'profile',
+                              'error': args.why or 'the profiler left no rows'}]
     args.results.write_text(json.dumps(data, indent=1) + '\n')
     print(f'{len(rows)} rows from the profiler')
     return 0

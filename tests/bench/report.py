@@ -39,11 +39,22 @@ COLUMNS = {
                  ('latency_p99_us', 'p99 µs', '{:,}'), ('cpu_us_per_frame', 'CPU µs a frame', '{:,.0f}'),
                  ('copied_per_frame', 'host bytes copied a frame', '{:,.0f}'), ('late', 'late', '{}'),
                  ('meaning', 'what it computes', str), ('device', 'device', str)],
+    'memory': [('format', 'format', str), ('size', 'size', str), ('median_us', 'median µs a frame', '{:.2f}'),
+               ('spread_us', 'spread µs', '{:.2f}'), ('kernel_us', 'kernel µs', '{:.2f}'),
+               ('added_us', 'more µs', '{:.2f}'), ('host_bytes_copied', 'host bytes copied', '{:,.0f}')],
+    'filters': [('peer', 'filter', str), ('format', 'format', str), ('on', 'threads', str),
+                ('median_us', 'median µs', '{:,.0f}'), ('spread_us', 'spread µs', '{:,.0f}'),
+                ('samples', 'runs', '{}'),
+                ('cpu_us', 'CPU µs', '{:,.0f}'), ('without_us', 'pipeline without µs', '{:,.0f}'),
+                ('memcpy_us', 'memcpy µs', '{:,.0f}'), ('memcpy_ratio', '× memcpy', '{:.2f}'),
+                ('meaning', 'what it computes', str)],
     'peers': [('peer', 'peer', str), ('size', 'size', str), ('median_us', 'median µs', '{:,.1f}'),
               ('iqr_us', 'IQR µs', '{:,.1f}'), ('meaning', 'what it computes', str), ('where', 'where', str)],
 }
 HEADINGS = {'kernels': 'Kernels', 'trials': 'The textbook\'s questions', 'bus': 'Transfers and the device alone',
-            'profile': 'Profile', 'cpu': 'CPU backend', 'pipeline': 'Whole pipelines', 'peers': 'Peers'}
+            'memory': 'From GPU memory to GPU memory', 'profile': 'Profile', 'cpu': 'CPU backend',
+            'filters': 'Filters on the CPU, 1920x1080: the pipeline with less the pipeline without',
+            'pipeline': 'Whole pipelines', 'peers': 'Peers'}
 
 
 def cell(row, key, form):
@@ -115,7 +126,7 @@ def markdown(data):
     for row in data['rows']:
         groups.setdefault((row['suite'], row.get('group', '')), []).append(row)
     lines = describe(data['host'])
-    if any(row['suite'] == 'bus' and 'error' not in row for row in data['rows']):
+    if goals.has_rows(data['rows'], 'kernels', 'bus', 'memory', 'filters'):
         lines += ['## Goals', ''] + goals.table(data['rows']) + ['']
     for suite, heading in HEADINGS.items():
         if suite == 'profile':
