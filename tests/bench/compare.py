@@ -98,7 +98,7 @@ def main():
     lines, count, slower, faster = compare(old, new, args.tolerance)
     print('\n'.join(lines + [f'{count} rows compared: {slower} slower, {faster} faster '
                              f'(tolerance {args.tolerance:.0%})']))
-    if args.record:
+    if args.record and count:
         record(args.old, {'suite': 'second run', 'label': 'second run', 'compared': count, 'slower': slower,
                           'faster': faster, 'tolerance': args.tolerance})
     if count == 0:

@@ -48,8 +48,8 @@ def opencl_device():
     found = re.search(r'\d+\.\d+: (.+)', out.stderr)
     if out.returncode == 0:
         return found.group(1).strip() if found else 'a device', ''
-    said = [line.split('] ')[-1].strip() for line in out.stderr.split('\n') if 'OpenCL' in line or 'opencl' in line]
-    return None, 'OpenCL has no device: ' + (said or ['ffmpeg does not know OpenCL'])[0]
+    said = re.findall(r'^\[.*\] (.*OpenCL.*)$', out.stderr, re.MULTILINE)
+    return None, 'OpenCL has no device: ' + (said or ['ffmpeg knows no OpenCL'])[0]
 
 
 def sobel_opencl(size, frames):

@@ -83,7 +83,7 @@ def memory_row(fmt, width, height, lines):
     seen = sorted((float(m.group(1)), float(m.group(2)), int(m.group(4))) for m in map(RATE_LINE.search, lines) if m)
     label = f'GPU memory {fmt} {width}x{height}'
     if not seen:
-        return {'suite': 'memory', 'label': label, 'error': (lines or ['it said nothing'])[-1][:300]}
+        return {'suite': 'memory', 'label': label, 'error': lines[-1][:300]}
     us, kernel_us, copied = seen[len(seen) // 2]
     return {'suite': 'memory', 'label': label, 'format': fmt, 'size': f'{width}x{height}', 'median_us': us,
             'kernel_us': kernel_us, 'added_us': round(us - kernel_us, 3),
@@ -102,7 +102,8 @@ def memory_rows(folder, runs, timeout):
             try:
                 run = subprocess.run([str(program), fmt, str(width), str(height), str(frames)], capture_output=True,
                                      text=True, timeout=timeout)
-                said += [line for line in (run.stdout + run.stderr).strip().split('\n') if line]
+                lines = [line for line in (run.stdout + run.stderr).strip().split('\n') if line]
+                said += lines or [f'cudarate: exit status {run.returncode}']
             except subprocess.TimeoutExpired:
                 said.append(f'cudarate: cut off after {timeout:.0f} s')
         yield memory_row(fmt, width, height, said)

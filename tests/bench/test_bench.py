@@ -169,6 +169,8 @@ def test_compare(folder):
           out.stdout and 'slower  1.43x  pipeline: cuda I420 1920x1080' in out.stdout, out.stdout + out.stderr)
     (folder / 'empty.json').write_text(json.dumps({'host': HOST, 'rows': []}))
     check(run('compare.py', paths[0], folder / 'empty.json').returncode == 2, 'nothing in common is no success')
+    run('compare.py', folder / 'empty.json', paths[2], '--record')
+    check(not json.loads((folder / 'empty.json').read_text())['rows'], 'a second run of nothing is no result')
     run('compare.py', paths[0], paths[2], '--record')
     found = goals.find(json.loads(paths[0].read_text())['rows'], 'second run')
     check(found and (found['slower'], found['faster'], found['compared']) == (2, 0, 9), f'the second run left {found}')
