@@ -5,7 +5,7 @@
 #include "fastpixels.cuh"
 #include "sobelarith.h"
 
-enum { MAX_BLOCK_WARPS = 4, WARP_PIXELS = 32 * FAST_PIXELS };
+enum { MAX_BLOCK_WARPS = 2, WARP_PIXELS = 32 * FAST_PIXELS };
 
 /* What a lane does about the picture's left and right rim. */
 typedef struct Rim
@@ -83,8 +83,10 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   const SobelFastLane &l;
   const P pixels;
   const Rim rim;
+  typename P::Copies copies;
   typename Core<PLAIN, ROOT>::Rolling rolling;
   uint8_t *const ring;
+  uint32_t base; /* of the stored byte: for the lane to keep, or each use copies it from where the arguments are */
   const uint8_t *in;  /* row to fetch next */
   int32_t rows_below; /* of the picture, below that one */
   int32_t to_fetch;   /* rows */
@@ -92,9 +94,9 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
 
   __device__ __forceinline__
   Walk (const SobelFastArgs &args, const SobelFastLane &lane, uint8_t *shared, int32_t y, int32_t end)
-      : a (args), l (lane), pixels (args, lane), rim (make_rim (args, lane)), ring (shared),
-        in (args.in + y * args.in_stride), rows_below (args.height - 1 - y), to_fetch (end - y + 1),
-        out (args.out + y * args.out_stride)
+      : a (args), l (lane), pixels (args, lane), rim (make_rim (args, lane)), copies (pixels, shared, SLOTS, lane.lane),
+        ring (shared), base (args.math.base + (lane.lane >> 5)), in (args.in + y * args.in_stride + copies.origin ()),
+        rows_below (args.height - 1 - y), to_fetch (end - y + 1), out (args.out + y * args.out_stride)
   {
   }
 
@@ -104,8 +106,8 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   {
     const int32_t above = sobel_border_index ((SobelBorder) a.border, y - 1, a.height);
 
-    pixels.fetch (l, a.in + above * a.in_stride, ring);
-    sobel_copies_end ();
+    copies.start (pixels, l.lane, a.in + above * a.in_stride + copies.origin (), ring, 0);
+    copies.end ();
   }
 
   /* The next row, at most one outside the picture; nothing after the last. */
@@ -113,8 +115,8 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   fetch (unsigned slot)
   {
     if (to_fetch > 0)
-      pixels.fetch (l, in, ring + slot % SLOTS * P::SLOT);
-    sobel_copies_end ();
+      copies.start (pixels, l.lane, in, ring, slot % SLOTS);
+    copies.end ();
     in += rows_below > 0 ? a.in_stride : a.below_step;
     rows_below--;
     to_fetch--;
@@ -144,7 +146,7 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   {
     uint32_t w[4], left, right;
 
-    sobel_copies_wait<AHEAD - 1> ();
+    copies.template wait<AHEAD - 1> (ROW);
     words (ROW, y - 1 + ROW, w, left, right);
     rolling.template start<ROW> (a.math, w, left, right);
     fetch (ROW + AHEAD);
@@ -157,7 +159,7 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
   {
     uint32_t w[4], e[4], left, right;
 
-    sobel_copies_wait<AHEAD - 1> ();
+    copies.template wait<AHEAD - 1> (slot);
     words (slot, y + 1, w, left, right);
     fetch (slot + AHEAD);
     rolling.template step<TURN> (a.math, w, left, right, e);
@@ -165,7 +167,7 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
       blank_rim (a, l, y, e);
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      e[i] = e[i] * a.math.sign + a.math.base;
+      e[i] = e[i] * a.math.sign + base;
     pixels.template store<PLAIN> (a, l, out, e, ring + (slot + SLOTS - 1) % SLOTS * P::SLOT);
     out += a.out_stride;
   }
@@ -177,17 +179,19 @@ template <class P, bool PLAIN, bool ROOT> struct Walk {
 
 /* The warps of a block walk side by side. */
 template <class P, bool PLAIN, bool ROOT>
-static __global__ void __launch_bounds__ (32 * MAX_BLOCK_WARPS, PLAIN ? P::MIN_BLOCKS : 3)
+static __global__ void __launch_bounds__ (32 * MAX_BLOCK_WARPS, PLAIN ? P::MIN_BLOCKS : 6)
 fast_kernel (const SobelFastArgs a)
 {
   typedef Walk<P, PLAIN, ROOT> W;
-  __shared__ uint4 ring[MAX_BLOCK_WARPS * W::SLOTS * P::SLOT / 16];
-  const unsigned lane = threadIdx.x, warp = threadIdx.y;
+  enum { SPACE = W::SLOTS * P::SLOT + P::Copies::SPACE }; /* of a warp */
+  __shared__ uint4 ring[MAX_BLOCK_WARPS * SPACE / 16];
+  /* The shuffle tells the compiler that all lanes have the same. */
+  const unsigned lane = threadIdx.x, warp = __shfl_sync (~0u, threadIdx.y, 0);
   const int32_t x = (int32_t) ((blockIdx.x * blockDim.y + warp) * 32 + lane) * FAST_PIXELS;
   const int32_t end = min (a.first_row + (int32_t) (blockIdx.y + 1) * a.rows, a.end_row);
   const SobelFastLane place = {x, a.width - x, lane};
   int32_t y = a.first_row + (int32_t) blockIdx.y * a.rows;
-  W walk (a, place, (uint8_t *) ring + warp * (W::SLOTS * P::SLOT), y, end);
+  W walk (a, place, (uint8_t *) ring + warp * SPACE, y, end);
 
   if (x - (int32_t) lane * FAST_PIXELS >= a.width)
     return;
@@ -365,29 +369,37 @@ launch (const SobelCudaPicture *p, const SobelFastArgs &a, cudaStream_t stream)
   return cudaGetLastError ();
 }
 
-/* Measured on an H200. Where there is work for several times what the GPU holds at once, low shares are best, for what
- * is being read and written then lies close together. Where there is not, the time is that of the busiest
- * multiprocessor: its shares' rows and about three more for each share's beginning, at the pace of its warps together,
- * but no faster than a warp alone, which takes as long for a row as nine that share the multiprocessor take for one
- * each. */
-enum { LOW_ROWS = 16, MAX_ROWS = 64, ROWS_TO_BEGIN = 3, PACE_OF_ONE = 9, WARPS_HELD = 28, MANY_TIMES = 4 };
+/* How a picture is cut into shares, as measured on an H200. Where there is work for several times what the GPU holds at
+ * once, low shares are best, for what is being read and written then lies close together. Where there is not, the time
+ * is that of the busiest multiprocessor: its shares' rows and about three more for each share's beginning, at the pace
+ * of its warps together, but no faster than a warp alone, which takes as long for a row as `alone` warps that share the
+ * multiprocessor take for one each; `more` says how much the pace gains by more warps. */
+typedef struct Pace
+{
+  int32_t low_rows;
+  int64_t alone, more;
+} Pace;
+
+enum { MAX_ROWS = 64, ROWS_TO_BEGIN = 3, WARPS_HELD = 28, MANY_TIMES = 4 };
 
 extern "C" SobelFastShape
 sobel_cuda_fast_shape (const SobelCudaPicture *p, SobelFastKind kind, int32_t multiprocessors)
 {
+  static const Pace of_bytes = {10, 12, 3}, of_rgb = {16, 9, 0};
+  const Pace pace = kind == SOBEL_FAST_LUMA ? of_bytes : of_rgb;
   const int64_t columns = (p->in.width + WARP_PIXELS - 1) / WARP_PIXELS, rows = p->end_row - p->first_row;
   const int64_t across = block_warps ((int32_t) columns), blocks = (columns + across - 1) / across;
-  SobelFastShape best = {LOW_ROWS};
+  SobelFastShape best = {pace.low_rows};
   int64_t best_cost = INT64_MAX, n;
 
-  if ((rows + LOW_ROWS - 1) / LOW_ROWS * blocks * across > (int64_t) MANY_TIMES * WARPS_HELD * multiprocessors)
+  if ((rows + best.rows - 1) / best.rows * blocks * across > (int64_t) MANY_TIMES * WARPS_HELD * multiprocessors)
     return best;
   for (n = 2; n <= MAX_ROWS; n++) {
     const int64_t shares = (rows + n - 1) / n * blocks;
     const int64_t warps = (shares + multiprocessors - 1) / multiprocessors * across;
-    const int64_t cost = (n + ROWS_TO_BEGIN) * (warps > PACE_OF_ONE ? warps : PACE_OF_ONE);
+    const int64_t cost = (n + ROWS_TO_BEGIN) * ((warps > pace.alone ? warps : pace.alone) + pace.more);
 
-    if (cost < best_cost) {
+    if (warps <= WARPS_HELD && cost <= best_cost) {
       best.rows = (int32_t) n;
       best_cost = cost;
     }

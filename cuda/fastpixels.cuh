@@ -11,12 +11,14 @@
  *   BUSY    slots that a row is still needed in after it has given its luma (it is then read again and overwritten when
  *           its edges are stored)
  *   MIN_BLOCKS  blocks to be resident on a multiprocessor, which bounds the registers
- *   fetch   starts the copy of a row to a slot
+ *   Copies  how rows come to their slots (fastcopy.cuh)
+ *   fetch   starts the copy of a row to a slot, by all lanes
  *   luma    a slot's words of luma, and the words beside them
  *   store   writes edges; `slot` is where their row was
  * Rows begin at 16-byte boundaries and may be read to the end of the vector that their last pixel is in. Lanes beyond
  * the picture load something that is inside. */
 
+#include "fastcopy.cuh"
 #include "fastcore.cuh"
 #include "sobelparams.h"
 
@@ -48,48 +50,9 @@ typedef struct SobelFastLane
   unsigned lane;
 } SobelFastLane;
 
-enum { FAST_WORDS = 4, FAST_PIXELS = 16, SLOT_MARGIN = 16 };
+enum { FAST_WORDS = 4, FAST_PIXELS = 16 };
 
-/* ---- copies to shared memory ---------------------------------------------------------------------- */
-
-template <int BYTES>
-static __device__ __forceinline__ void
-sobel_copy_ahead (uint8_t *to, const uint8_t *from)
-{
-#if __CUDA_ARCH__ >= 800
-  const uint32_t at = (uint32_t) __cvta_generic_to_shared (to);
-
-  if (BYTES == 16)
-    asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
-  else
-    asm volatile ("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at), "l"(from) : "memory");
-#else
-  if (BYTES == 16)
-    *reinterpret_cast<uint4 *> (to) = __ldg (reinterpret_cast<const uint4 *> (from));
-  else
-    *reinterpret_cast<uint32_t *> (to) = __ldg (reinterpret_cast<const uint32_t *> (from));
-#endif
-}
-
-/* Ends a group of copies; rows are groups. */
-static __device__ __forceinline__ void
-sobel_copies_end (void)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile ("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/* All groups but the last `PENDING` have arrived, of every lane. */
-template <int PENDING>
-static __device__ __forceinline__ void
-sobel_copies_wait (void)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile ("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
-  __syncwarp ();
-}
+/* ---- shared memory -------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ uint4
 sobel_shared_vector (const uint8_t *at)
@@ -154,23 +117,25 @@ sobel_store_luma (const SobelFastLane &l, uint8_t *row, const uint32_t (&e)[4])
 
 /* BYTES a pixel. VECTORS: copied by a lane, 32 apart. */
 template <int BYTES> struct SobelPixelRows {
-  enum { VECTORS = BYTES, ROW = 32 * FAST_PIXELS * BYTES, SLOT = ROW + 2 * SLOT_MARGIN };
+  enum { VECTORS = BYTES, MARGIN = 16, ROW = 32 * FAST_PIXELS * BYTES, SLOT = ROW + 2 * MARGIN };
 
   uint32_t at[VECTORS], beside_at; /* bytes from a row's start */
   uint32_t beside_to;              /* bytes from a slot's start */
   uint32_t first;                  /* where the warp's pixels begin in a row, bytes */
   int32_t bytes;                   /* of them that are in the picture */
+  bool goes_on;                    /* the row does, behind them */
   bool has_beside;                 /* this lane copies the bytes left or right of them */
 
   __device__ __forceinline__
   SobelPixelRows (const SobelFastArgs &a, const SobelFastLane &l)
-      : beside_to (l.lane == 0 ? SLOT_MARGIN - 4 : SLOT_MARGIN + ROW),
+      : beside_to (l.lane == 0 ? MARGIN - 4 : MARGIN + ROW),
         has_beside ((l.lane == 0 && l.x > 0) || (l.lane == 31 && l.n > FAST_PIXELS))
   {
     const int32_t x0 = l.x - (int32_t) l.lane * FAST_PIXELS;
 
     first = (uint32_t) (BYTES * x0);
     bytes = BYTES * min (a.width - x0, 32 * (int32_t) FAST_PIXELS);
+    goes_on = a.width - x0 > 32 * (int32_t) FAST_PIXELS;
 #pragma unroll
     for (int i = 0; i < VECTORS; i++)
       at[i] = first + 16 * min (l.lane + 32 * i, (uint32_t) (bytes - 1) / 16);
@@ -188,7 +153,12 @@ template <int BYTES> struct SobelPixelRows {
 /* ---- a plane of bytes ----------------------------------------------------------------------------- */
 
 struct SobelLumaPixels : SobelPixelRows<1> {
-  enum { BUSY = 0, MIN_BLOCKS = 7 };
+  enum { BUSY = 0, MIN_BLOCKS = 14 };
+#if SOBEL_HAS_BULK_COPIES
+  typedef SobelBulkCopies Copies;
+#else
+  typedef SobelLaneCopies Copies;
+#endif
 
   __device__ __forceinline__
   SobelLumaPixels (const SobelFastArgs &a, const SobelFastLane &l) : SobelPixelRows<1> (a, l)
@@ -196,9 +166,9 @@ struct SobelLumaPixels : SobelPixelRows<1> {
   }
 
   __device__ __forceinline__ void
-  fetch (const SobelFastLane &l, const uint8_t *row, uint8_t *slot) const
+  fetch (unsigned lane, const uint8_t *row, uint8_t *slot) const
   {
-    sobel_copy_ahead<16> (slot + SLOT_MARGIN + 16 * l.lane, row + at[0]);
+    sobel_copy_ahead<16> (slot + MARGIN + 16 * lane, row + at[0]);
     fetch_beside (row, slot);
   }
 
@@ -206,7 +176,7 @@ struct SobelLumaPixels : SobelPixelRows<1> {
   luma (const SobelFastArgs &, const SobelFastLane &l, const uint8_t *slot, uint32_t (&w)[4], uint32_t &left,
         uint32_t &right) const
   {
-    const uint8_t *own = slot + SLOT_MARGIN + 16 * l.lane;
+    const uint8_t *own = slot + MARGIN + 16 * l.lane;
 
     *reinterpret_cast<uint4 *> (w) = sobel_shared_vector (own);
     left = sobel_shared_word (own - 4);
@@ -224,7 +194,8 @@ struct SobelLumaPixels : SobelPixelRows<1> {
 /* ---- three bytes a pixel -------------------------------------------------------------------------- */
 
 struct SobelRgb24Pixels : SobelPixelRows<3> {
-  enum { BUSY = 1, MIN_BLOCKS = 5 };
+  enum { BUSY = 1, MIN_BLOCKS = 10 };
+  typedef SobelLaneCopies Copies;
 
   __device__ __forceinline__
   SobelRgb24Pixels (const SobelFastArgs &a, const SobelFastLane &l) : SobelPixelRows<3> (a, l)
@@ -232,11 +203,11 @@ struct SobelRgb24Pixels : SobelPixelRows<3> {
   }
 
   __device__ __forceinline__ void
-  fetch (const SobelFastLane &l, const uint8_t *row, uint8_t *slot) const
+  fetch (unsigned lane, const uint8_t *row, uint8_t *slot) const
   {
 #pragma unroll
     for (int i = 0; i < 3; i++)
-      sobel_copy_ahead<16> (slot + SLOT_MARGIN + 16 * (l.lane + 32 * i), row + at[i]);
+      sobel_copy_ahead<16> (slot + MARGIN + 16 * (lane + 32 * i), row + at[i]);
     fetch_beside (row, slot);
   }
 
@@ -244,7 +215,7 @@ struct SobelRgb24Pixels : SobelPixelRows<3> {
   luma (const SobelFastArgs &a, const SobelFastLane &l, const uint8_t *slot, uint32_t (&w)[4], uint32_t &left,
         uint32_t &right) const
   {
-    const uint8_t *own = slot + SLOT_MARGIN + 48 * l.lane;
+    const uint8_t *own = slot + MARGIN + 48 * l.lane;
     uint32_t b[12];
 
 #pragma unroll
@@ -267,7 +238,7 @@ struct SobelRgb24Pixels : SobelPixelRows<3> {
     if (a.to_luma)
       sobel_store_luma<WHOLE> (l, row, e);
     else
-      store_pixels<WHOLE> (l, row, e, slot + SLOT_MARGIN);
+      store_pixels<WHOLE> (l, row, e, slot + MARGIN);
   }
 
 private:
@@ -301,29 +272,30 @@ private:
 /* Vectors are swizzled in the slots, or the four that a lane takes would fall into the same banks as its
  * neighbours'. */
 struct SobelRgb32Pixels : SobelPixelRows<4> {
-  enum { BUSY = 1, MIN_BLOCKS = 5 };
+  enum { BUSY = 1, MIN_BLOCKS = 10 };
+  typedef SobelLaneCopies Copies;
 
   uint32_t left_at, right_at; /* of the words beside the lane's own, in a slot */
 
   __device__ __forceinline__
   SobelRgb32Pixels (const SobelFastArgs &a, const SobelFastLane &l)
-      : SobelPixelRows<4> (a, l), left_at (l.lane == 0 ? SLOT_MARGIN - 4 : vector_at (4 * l.lane - 1) + 12),
-        right_at (l.lane == 31 ? SLOT_MARGIN + ROW : vector_at (4 * l.lane + 4))
+      : SobelPixelRows<4> (a, l), left_at (l.lane == 0 ? MARGIN - 4 : vector_at (4 * l.lane - 1) + 12),
+        right_at (l.lane == 31 ? MARGIN + ROW : vector_at (4 * l.lane + 4))
   {
   }
 
   static __device__ __forceinline__ uint32_t
   vector_at (uint32_t n)
   {
-    return SLOT_MARGIN + 16 * (n ^ (n >> 3 & 3));
+    return MARGIN + 16 * (n ^ (n >> 3 & 3));
   }
 
   __device__ __forceinline__ void
-  fetch (const SobelFastLane &l, const uint8_t *row, uint8_t *slot) const
+  fetch (unsigned lane, const uint8_t *row, uint8_t *slot) const
   {
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      sobel_copy_ahead<16> (slot + vector_at (l.lane + 32 * i), row + at[i]);
+      sobel_copy_ahead<16> (slot + vector_at (lane + 32 * i), row + at[i]);
     fetch_beside (row, slot);
   }
 
