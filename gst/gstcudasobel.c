@@ -426,8 +426,10 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   gst_sobel_cuda_attach (self, devices.device);
   /* The pads are active already: a FLUSH_STOP may come. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
-  gst_sobel_allocator_set_device (self->allocator, devices.device->ops->host_alloc ? devices.device : NULL);
+  gst_sobel_allocator_set_device (self->allocator,
+                                  sobel_device_is_asynchronous (devices.device) ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
+  self->copier = gst_sobel_copier_new ();
   g_atomic_int_set (&self->flow, GST_FLOW_OK);
   self->discont = self->output_discont = FALSE;
   self->configured = FALSE;
@@ -459,6 +461,7 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   gst_cuda_sobel_set_downstream_pool (self, NULL);
   gst_cuda_sobel_close_pool (&self->own_pool);
   gst_cuda_sobel_close_pool (&self->staging_pool);
+  g_clear_pointer (&self->copier, gst_sobel_copier_free);
   gst_sobel_allocator_set_device (self->allocator, NULL);
   sobel_ring_free (ring);
   /* A GPU given up earlier may have come to rest since. */

@@ -3,6 +3,7 @@
 #define GST_CUDA_SOBEL_H
 
 #include "gstsobelbackend.h"
+#include "gstsobelcopier.h"
 #include "gstsobelcuda.h"
 #include "gstsobelframe.h"
 #include "gstsobelpool.h"
@@ -56,6 +57,7 @@ struct _GstCudaSobel
   guint max_slots; /* ring-size in force */
 
   GstSobelAllocator *allocator;
+  GstSobelCopier *copier; /* from `start` to `stop` */
   GstSobelInFlight in_flight[SOBEL_RING_MAX_SLOTS];
 
   /* Of the streaming thread; the output task sees them change only while the ring is drained. */

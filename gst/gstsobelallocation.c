@@ -184,7 +184,7 @@ gst_cuda_sobel_propose_allocation (GstBaseTransform *trans, GstQuery *decide_que
       gst_sobel_cuda_propose_pool (self, query, caps, min);
     /* The video filter class would offer system memory. */
     klass = g_type_class_peek_parent (klass);
-  } else if (caps && self->ring && sobel_ring_device (self->ring)->ops->host_alloc) {
+  } else if (caps && self->ring && sobel_device_is_asynchronous (sobel_ring_device (self->ring))) {
     propose_pinned_pool (self, query, caps, need_pool, min);
   }
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);

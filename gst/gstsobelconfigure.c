@@ -16,7 +16,7 @@ enum { CPU_SLOTS = 2 };
 static SobelStatus
 configure_slots (GstCudaSobel *self, GstCaps *outcaps, SobelError *error)
 {
-  const gboolean pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
+  const gboolean pinned = sobel_device_is_asynchronous (sobel_ring_device (self->ring));
   const guint wanted = pinned ? self->max_slots : MIN (self->max_slots, CPU_SLOTS);
   SobelStatus status = SOBEL_STATUS_NO_MEMORY;
   guint slots;

@@ -290,7 +290,7 @@ move_to (GstCudaSobel *self, GstObject *context)
     return move_failed (self, &error);
   }
   gst_sobel_cuda_attach (self, device);
-  gst_sobel_allocator_set_device (self->allocator, device->ops->host_alloc ? device : NULL);
+  gst_sobel_allocator_set_device (self->allocator, sobel_device_is_asynchronous (device) ? device : NULL);
   return GST_FLOW_OK;
 }
 

@@ -165,32 +165,6 @@ gst_sobel_frame_unmap (GstSobelFrameMap *self)
   self->memory = NULL;
 }
 
-guint64
-gst_sobel_image_copy (SobelImage *to, const SobelImage *from, guint planes)
-{
-  guint64 copied = 0;
-  guint i;
-
-  for (i = 0; i < from->format->n_planes; i++) {
-    const SobelPlane *a = &from->plane[i];
-    SobelPlane *b = &to->plane[i];
-    const gsize row_bytes = sobel_image_row_bytes (from->format, i, from->width);
-    const gint32 rows = MIN (a->rows, b->rows);
-    gint32 y;
-
-    if (!(planes & 1u << i))
-      continue;
-    if (a->stride == b->stride && a->stride == (ptrdiff_t) row_bytes) {
-      memcpy (b->data, a->data, row_bytes * rows);
-    } else {
-      for (y = 0; y < rows; y++)
-        memcpy (b->data + y * b->stride, a->data + y * a->stride, row_bytes);
-    }
-    copied += (guint64) row_bytes * rows;
-  }
-  return copied;
-}
-
 gboolean
 gst_sobel_frame_has_default_layout (const GstSobelFrameMap *self, const GstVideoInfo *info)
 {

@@ -32,10 +32,6 @@ gboolean gst_sobel_frame_map (GstSobelFrameMap *map, const GstVideoInfo *info, c
 /* Does nothing for a zeroed or already unmapped mapping. */
 void gst_sobel_frame_unmap (GstSobelFrameMap *map);
 
-/* Copies the rows of the planes whose bit in `planes` is set; both images have the same format and size.
- * Returns the bytes copied. */
-guint64 gst_sobel_image_copy (SobelImage *to, const SobelImage *from, guint planes);
-
 /* Whether the planes lie where `info` (freshly made from caps) puts them. */
 gboolean gst_sobel_frame_has_default_layout (const GstSobelFrameMap *map, const GstVideoInfo *info);
 

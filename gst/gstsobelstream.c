@@ -80,7 +80,7 @@ stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes)
     gst_buffer_unref (staged);
     return GST_FLOW_ERROR;
   }
-  copied = gst_sobel_image_copy (&map.image, &f->in_map.image, planes);
+  copied = gst_sobel_copier_copy (self->copier, &map.image, &f->in_map.image, planes);
   gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied, copied);
 
   gst_sobel_frame_unmap (&f->in_map);
@@ -230,7 +230,7 @@ copy_through (GstCudaSobel *self, GstSobelInFlight *f)
   if (flow != GST_FLOW_OK)
     return flow;
   copy_metadata (self, f->in, f->out);
-  copied = gst_sobel_image_copy (&f->out_map.image, &f->in_map.image, ~0u);
+  copied = gst_sobel_copier_copy (self->copier, &f->out_map.image, &f->in_map.image, ~0u);
   gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied, copied);
   if (f->out_map.memory)
     gst_sobel_memory_set_neutral (f->out_map.memory, FALSE);
@@ -297,7 +297,7 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
   memset (f, 0, sizeof *f);
   f->in = buffer;
   f->arrival = self->arrival;
-  f->pinned = sobel_ring_device (self->ring)->ops->host_alloc != NULL;
+  f->pinned = sobel_device_is_asynchronous (sobel_ring_device (self->ring));
   frame->user = f;
 
   passes = settings.bypass && self->config.in == self->config.out;
@@ -369,7 +369,7 @@ copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn 
     return NULL;
   }
   gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied,
-                       gst_sobel_image_copy (&map.image, &f->out_map.image, ~0u));
+                       gst_sobel_copier_copy (self->copier, &map.image, &f->out_map.image, ~0u));
   gst_sobel_frame_unmap (&map);
   copy_metadata (self, f->out, out);
   return out;

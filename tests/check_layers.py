@@ -19,7 +19,7 @@ FAMILIES = [
 ]
 
 # Headers by which another layer may be entered; everything else in its folder is its own business.
-CPU_ENTRY = {'sobelcpu.h', 'cpudevice.h'}
+CPU_ENTRY = {'sobelcpu.h', 'cpudevice.h', 'cpupool.h'}
 CUDA_ENTRY = {'sobelcuda.h', 'cudadevice.h'}
 
 # The oracle knows what a user may ask for and shares nothing else with what it judges; how samples lie in memory it

@@ -73,7 +73,7 @@ typedef struct SobelDeviceOps
    * No frame is in flight. On failure nothing stays configured, and another configure may follow. */
   SobelStatus (*configure) (SobelDevice *device, const SobelConfig *config, unsigned n_slots, SobelError *error);
 
-  /* NULL: frames may lie in any host memory. */
+  /* NULL: frames may lie in any host memory, and are done when submit returns. */
   SobelStatus (*host_alloc) (SobelDevice *device, size_t size, SobelHostBlock **block, SobelError *error);
 
   /* Starts the work of a slot that has none. Never waits for the hardware; a device that computes with the
@@ -104,6 +104,13 @@ struct SobelDevice
   SobelKeep *keeps;  /* what sobel_device_keep() was given */
   SobelDevice *next; /* in the list of devices that could not be destroyed yet */
 };
+
+/* Whether the device works beside the thread that calls submit. It then has host memory of its own to work on. */
+static inline bool
+sobel_device_is_asynchronous (const SobelDevice *device)
+{
+  return device->ops->host_alloc != NULL;
+}
 
 /* Hands `object` to the device: release (object) is called once the device is destroyed, that is, when its hardware
  * can no longer write to anything, by the thread that destroyed it. For buffers of frames that were in flight when

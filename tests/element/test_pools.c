@@ -285,7 +285,7 @@ wait_for_a_sign (Rig *rig, GstBuffer *buffer)
 static void
 the_cpu_lets_go_at_once (void)
 {
-  GstBufferPool *pool = plain_pool (CAPS, NULL, NULL, 2, 2);
+  GstBufferPool *pool = plain_pool (CAPS, NULL, NULL, 1, 1);
   gint sign = 0;
   GstBuffer *in;
   Rig *rig;
@@ -296,12 +296,14 @@ the_cpu_lets_go_at_once (void)
   rig->user = &sign;
   T_CHECK (rig_start (rig, CAPS), "does not start");
   gst_buffer_pool_set_active (pool, TRUE);
-  for (i = 0; i < 8 && (in = picture_from (pool, rig, i)); i++)
+  /* As many as the CPU keeps in flight, whatever ring-size is. */
+  for (i = 0; i < 2 && (in = picture_from (pool, rig, i)); i++)
     rig_push (rig, in);
   T_CHECK (rig_n_buffers (rig) == 0 && rig_stat (rig, "host-bytes-copied") == 0, "not as it was meant");
+  T_CHECK (rig_stat (rig, "slots") == 2, "%" G_GUINT64_FORMAT " slots", rig_stat (rig, "slots"));
   g_atomic_int_set (&sign, 1);
   rig_eos (rig);
-  picture_check_recording (rig, 0, 8);
+  picture_check_recording (rig, 0, 2);
   leave_pool (pool);
   rig_free (rig);
 }
