@@ -49,6 +49,7 @@ struct SobelRing
   pthread_cond_t left;   /* the last frame was released */
   pthread_cond_t quiet;  /* nobody is inside next or submit */
   bool producer_waits, consumer_waits;
+  atomic_bool frame_comes; /* a producer is inside submit with work that the device does by itself; for looking */
   unsigned drains_waiting, clears_waiting;
 
   Slot slot[SOBEL_RING_MAX_SLOTS];
