@@ -2,7 +2,7 @@
 /* Frames through the CUDA device alone: how many a second through a ring of slots, against the bus in the same run, and
  * how long one takes by itself. Prints tables in Markdown.
  *
- *   bench_device [ring] [frame]      (both when none is named)
+ *   bench_device [ring] [frame] [live]      (all when none is named)
  */
 #include "../gpu/cudarig.h"
 
@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { BATCHES = 15, MAX_RING = 16 };
 
@@ -302,6 +303,73 @@ bench_frame (void)
   }
 }
 
+/* ---- a frame now and then ------------------------------------------------------------------------- */
+
+enum { PAUSE_NS = 16000000, LIVE_FRAMES = 40 };
+
+static void
+pause_for (bool busy)
+{
+  const uint64_t end = t_now_ns () + PAUSE_NS;
+  const struct timespec nap = {0, PAUSE_NS};
+
+  if (!busy)
+    nanosleep (&nap, NULL);
+  while (t_now_ns () < end)
+    ;
+}
+
+/* What a frame takes when host and GPU had nothing to do before. */
+static void
+bench_live (void)
+{
+  static const struct
+  {
+    const char *name;
+    bool pause, busy;
+  } ways[] = {{"no pause", false, false}, {"16 ms of spinning", true, true}, {"16 ms of sleep", true, false}};
+  static const unsigned strips[] = {1, 2, 4};
+  const SobelParams params = SOBEL_PARAMS_DEFAULT;
+  const SobelConfig config = rig_config ("I420", false, 1920, 1080, false);
+  unsigned w, s, i;
+
+  printf ("\none frame, I420 1920x1080, us until submit returns, and until it is done:\n\n"
+          "| before | strips | submit | done |\n|---|---|---|---|\n");
+  for (w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+    for (s = 0; s < sizeof strips / sizeof strips[0]; s++) {
+      const SobelCudaOptions options = {.device_id = -1, .strips = strips[s]};
+      double submit[LIVE_FRAMES], done[LIVE_FRAMES];
+      SobelDevice *device = NULL;
+      SobelError error;
+      SobelJob job;
+      Rig rig;
+
+      if (sobel_cuda_device_new (&options, &device, &error) != SOBEL_STATUS_OK ||
+          !rig_init (&rig, device, &config, 1, &error)) {
+        printf ("%s\n", error.message);
+        continue;
+      }
+      memset (rig.memory, 3, rig.in_size);
+      job = rig_job (&rig, 0, &params);
+      job.neutral_ready = true;
+      for (i = 0; i < LIVE_FRAMES; i++) {
+        uint64_t start;
+
+        if (ways[w].pause)
+          pause_for (ways[w].busy);
+        start = t_now_ns ();
+        device->ops->submit (device, 0, &job, &error);
+        submit[i] = (double) (t_now_ns () - start) / 1000.0;
+        device->ops->wait (device, 0, 5000000000u, &error);
+        done[i] = (double) (t_now_ns () - start) / 1000.0;
+      }
+      printf ("| %s | %u | %.0f | %.0f |\n", ways[w].name, strips[s], median (submit, LIVE_FRAMES),
+              median (done, LIVE_FRAMES));
+      rig_clear (&rig);
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -309,7 +377,7 @@ main (int argc, char **argv)
   {
     const char *name;
     void (*run) (void);
-  } parts[] = {{"ring", bench_ring}, {"frame", bench_frame}};
+  } parts[] = {{"ring", bench_ring}, {"frame", bench_frame}, {"live", bench_live}};
   const SobelCudaOptions options = {.device_id = -1};
   SobelDevice *device = NULL;
   SobelDeviceInfo info;
