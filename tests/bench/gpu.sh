@@ -28,7 +28,11 @@ work=$(mktemp -d)
 child=
 skipped=()
 # What the end takes, and what is kept free for stages that come after the pipelines.
-readonly end=20 later=100
+later=0
+case " $stages " in
+  *" again "* | *" profile "*) later=100 ;;
+esac
+readonly end=20 later
 
 left () {
   echo $((limit - SECONDS - end))
