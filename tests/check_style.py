@@ -11,7 +11,8 @@ import pathlib
 import re
 import sys
 
-SOURCES = {'.c', '.h', '.cu', '.cuh', '.cpp', '.py', '.sh'}
+SOURCES = {'.c', '.h', '.cu', '.cuh', '.cpp', '.py', '.sh', '.supp', '.prs'}
+BUILD_FILES = {'meson.build', 'meson_options.txt'}
 SPDX = 'SPDX-License-Identifier: LGPL-2.1-or-later'
 MAX_COLUMNS, MAX_LINES = 120, 600
 
@@ -88,15 +89,15 @@ def main():
         print('the checker finds what it should')
         return
     root = pathlib.Path(sys.argv[1])
-    complaints, count = [], 0
+    paths = [root / name for name in sorted(BUILD_FILES)] + [root / '.ci' / 'run']
     for top in ('gst', 'cuda', 'tests', 'docs'):
-        for path in sorted((root / top).rglob('*')):
-            if path.suffix in SOURCES and path.is_file():
-                count += 1
-                name = path.relative_to(root).as_posix()
-                complaints += check_file(name, path.read_text(encoding='utf-8'))
-    print('\n'.join(complaints) or f'{count} files keep the house rules')
-    sys.exit(bool(complaints) or not count)
+        paths += [path for path in sorted((root / top).rglob('*'))
+                  if path.is_file() and (path.suffix in SOURCES or path.name in BUILD_FILES)]
+    complaints = []
+    for path in paths:
+        complaints += check_file(path.relative_to(root).as_posix(), path.read_text(encoding='utf-8'))
+    print('\n'.join(complaints) or f'{len(paths)} files keep the house rules')
+    sys.exit(bool(complaints))
 
 
 if __name__ == '__main__':
