@@ -64,7 +64,8 @@ cudaError_t sobel_cuda_fast_probe (uint8_t *e, uint32_t count, cudaStream_t stre
 cudaError_t sobel_cuda_fill (uint8_t *data, ptrdiff_t stride, size_t row_bytes, int32_t rows, uint8_t even, uint8_t odd,
                              cudaStream_t stream);
 
-/* The GPU has code of every kernel here: cudaSuccess, or why not. */
+/* Whether the GPU has code of the kernels here: cudaSuccess, or why not. One stands for all: they are built for the
+ * same GPUs. */
 cudaError_t sobel_cuda_probe_code (void);
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
  * what people have, and the half of the code that is needed for it is the shorter one. */
 
 #include "cudapicture.h"
+#include "cudaroot.cuh"
 #include "sobelarith.h"
 
 /* Kernel arguments are indexed at run time (components, planes); the qualifier lets that happen in place instead
@@ -71,15 +72,6 @@ sobel_on_blank_rim (const SobelCudaPicture *p, int32_t x, int32_t y)
 }
 
 /* ---- edge values ---------------------------------------------------------------------------------- */
-
-static __device__ __forceinline__ float
-sobel_approximate_root (float n)
-{
-  float root;
-
-  asm ("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(n));
-  return root;
-}
 
 /* floor (sqrt (ax^2 + ay^2)), at most `range` (65535 or less); ax, ay < 2^21. The approximate root is off by one at
  * most, which the remainder tells; that fits 32 bits although the squares do not. */

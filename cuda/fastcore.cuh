@@ -19,6 +19,8 @@
  * and above the root exceeds 255 anyway. sqrt.approx is within 2^-23 of the root, relatively, while the root of n is
  * at least 1/4 / k^2 > 2^-18 away (relatively) from every integer k <= 255. A test goes through all of them. */
 
+#include "cudaroot.cuh"
+
 #include <stdint.h>
 
 #include <cuda_fp16.h>
@@ -35,7 +37,6 @@ typedef struct SobelFastMath
   uint32_t base, sign;     /* a byte of the output: base + sign * E, sign is 1 or -1; four bytes of base */
 } SobelFastMath;
 
-
 /* Four bytes of `a` with those of the constant `weights`, plus `sum`. */
 static __device__ __forceinline__ uint32_t
 sobel_dot (uint32_t a, uint32_t weights, uint32_t sum)
@@ -48,15 +49,6 @@ sobel_dot (uint32_t a, uint32_t weights, uint32_t sum)
       (a >> 16 & 0xff) * (uint32_t) (int8_t) (weights >> 16) + (a >> 24) * (uint32_t) (int8_t) (weights >> 24);
 #endif
   return d;
-}
-
-static __device__ __forceinline__ float
-sobel_approximate_root (float n)
-{
-  float root;
-
-  asm ("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(n));
-  return root;
 }
 
 /* floor (a / 2^-24) and floor (b / 2^-24), each at most what `range_pair` says, in the halves of a word. */

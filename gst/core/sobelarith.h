@@ -6,7 +6,7 @@
  * Vector code may compute the same values another way; it is checked against the oracle, as this is.
  *
  * Compiled with -ffp-contract=off and nvcc --fmad=false: a contracted multiply-add would round once where
- * the contract rounds twice. */
+ * that page rounds twice. */
 
 #include "sobelrecipe.h"
 
@@ -115,19 +115,13 @@ sobel_edge_strength (const SobelRecipe *recipe, int64_t gx, int64_t gy)
   return magnitude < (double) recipe->range ? (uint32_t) magnitude : recipe->range;
 }
 
+/* E: 0 below the threshold, inverted if that is asked for. */
 SOBEL_FN uint32_t
 sobel_edge_finish (const SobelRecipe *recipe, uint32_t strength)
 {
   const uint32_t e = strength < recipe->threshold ? 0 : strength;
 
   return recipe->invert ? recipe->range - e : e;
-}
-
-/* E of a 3x3 neighbourhood, row by row, in units of 1/u. */
-SOBEL_FN uint32_t
-sobel_edge_value (const SobelRecipe *recipe, int64_t gx, int64_t gy)
-{
-  return sobel_edge_finish (recipe, sobel_edge_strength (recipe, gx, gy));
 }
 
 /* ---- pictures made from E ------------------------------------------------------------------------- */
@@ -229,7 +223,8 @@ sobel_hue_shares (int64_t gx, int64_t gy, float *shares)
 }
 
 /* Component `i`'s offset for a hue and E, in codes and not rounded: from black for RGB and luma, from neutral
- * for chroma. */
+ * for chroma. Subsampled chroma has the mean of those of the samples that it covers; so that every backend has the
+ * same bits, they are summed row by row, left to right, and the sum is divided by their number. */
 SOBEL_FN float
 sobel_hue_offset (const SobelRecipe *recipe, int i, const float *shares, uint32_t e)
 {
@@ -239,14 +234,6 @@ sobel_hue_offset (const SobelRecipe *recipe, int i, const float *shares, uint32_
   const float rg = r + g;
 
   return (rg + b) * (float) e;
-}
-
-/* Subsampled chroma: the mean of the offsets of the covered samples. So that every backend has the same bits, the sum
- * is made sample by sample, row by row, left to right. */
-SOBEL_FN float
-sobel_hue_mean (float sum, uint32_t covered)
-{
-  return sum / (float) covered;
 }
 
 /* The code at `base` + `offset`, rounded to the nearest and clamped to 0 ... 2^n - 1. */
