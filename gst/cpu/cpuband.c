@@ -251,8 +251,9 @@ write_chroma (Work *w, const SobelComponent *chroma)
   }
 }
 
+/* Writes the rows of the planes that are computed or copied; `chroma`: of those with subsampled rows, too. */
 static void
-put_planes (const Work *w, bool full, bool chroma)
+put_planes (const Work *w, bool chroma)
 {
   const SobelCpuPlan *plan = w->plan;
   unsigned i;
@@ -260,7 +261,7 @@ put_planes (const Work *w, bool full, bool chroma)
   for (i = 0; i < plan->out_format->n_planes; i++) {
     const SobelCpuPlane *plane = &plan->out_plane[i];
 
-    if ((plane->h_sub ? !chroma : !full) || !has_row (w, i, w->y >> plane->h_sub))
+    if ((plane->h_sub && !chroma) || !has_row (w, i, w->y >> plane->h_sub))
       continue;
     if (plan->out_use[i] == SOBEL_PLANE_WRITE || plan->out_use[i] == SOBEL_PLANE_COPY)
       sobel_cpu_put (plan, plane, w->target, sobel_cpu_row (&w->out->plane[i], w->y >> plane->h_sub), w->in->width,
@@ -309,7 +310,7 @@ write_row (Work *w)
     write_edges (w);
   }
   write_alpha (w);
-  put_planes (w, true, group_ends);
+  put_planes (w, group_ends);
   for (i = 0; i < f->n_planes; i++) {
     const int32_t row = w->y >> plan->out_plane[i].h_sub;
     if (plan->out_use[i] == SOBEL_PLANE_NEUTRAL && !plan->neutral_ready && group_ends && has_row (w, i, row))
@@ -424,7 +425,7 @@ write_gray_row (Work *w)
     }
     scale_row (plan, out, plan->recipe.black, out, n);
   }
-  put_planes (w, true, true);
+  put_planes (w, true);
 }
 
 /* ---- bands ---------------------------------------------------------------------------------------- */

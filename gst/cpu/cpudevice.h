@@ -18,7 +18,7 @@ typedef enum SobelCpuIsa
 {
   SOBEL_CPU_ISA_SSE41 = 1 << 0,
   SOBEL_CPU_ISA_AVX2 = 1 << 1,
-  SOBEL_CPU_ISA_AVX512 = 1 << 2, /* F, BW, DQ, VL and VBMI */
+  SOBEL_CPU_ISA_AVX512 = 1 << 2, /* F, BW, DQ, VL, VBMI and VNNI */
   SOBEL_CPU_ISA_NEON = 1 << 3,
 } SobelCpuIsa;
 

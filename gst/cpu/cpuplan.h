@@ -24,7 +24,7 @@ typedef struct SobelCpuPlane
 {
   SobelCpuLayout layout;
   uint8_t n;            /* components in this plane */
-  uint8_t component[4]; /* in the order of memory (of `shift` in a word; 4:2:2: without luma) */
+  uint8_t component[4]; /* in the order of memory (in a word: of `shift`; 4:2:2: chroma alone) */
   uint8_t shift[4];     /* in a word: of each of `component` */
   bool luma_first;      /* 4:2:2 */
   bool native;          /* the samples are a planar row as they stand: 1X8, or 1X16 of 16 bits in native order */

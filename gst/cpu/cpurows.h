@@ -154,7 +154,8 @@ typedef struct SobelCpuRows
                       int32_t n);
 } SobelCpuRows;
 
-/* Instruction sets, best last. A table starts with the C functions; each set overwrites what it does better. */
+/* Instruction sets, best last. Each fills the whole table: the C functions, compiled for the set, but for those that it
+ * does better by intrinsics. */
 void sobel_cpu_rows_c (SobelCpuRows *rows);
 void sobel_cpu_rows_sse41 (SobelCpuRows *rows);
 void sobel_cpu_rows_avx2 (SobelCpuRows *rows);

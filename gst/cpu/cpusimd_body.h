@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The rows that decide the speed of most frames, in vector intrinsics: edges of exact arithmetic on 8-bit luma and on
- * 16-bit luma whose gradients fit 16 bits. The including file defines the type V of a
- * register and, on it,
+ * 16-bit luma whose gradients fit 16 bits. The including file defines the type V of a register and, on it,
  *
  *   V_BYTES                       bytes in a register
  *   v_load, v_store               any address
