@@ -5,6 +5,7 @@
 #include "cudahost.h"
 #include "cudarange.h"
 #include "cudaslot.h"
+#include "sobelclock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,15 +64,6 @@ cuda_submit (SobelDevice *base, unsigned number, const SobelJob *job, SobelError
 
 /* ---- waiting -------------------------------------------------------------------------------------- */
 
-static uint64_t
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
-
 static void
 pause_briefly (void)
 {
@@ -92,7 +84,7 @@ pause_briefly (void)
 static SobelStatus
 look_until (cudaEvent_t event, uint64_t timeout_ns, SobelError *error)
 {
-  const uint64_t start = now_ns ();
+  const uint64_t start = sobel_now_ns ();
 
   for (;;) {
     uint64_t waited;
@@ -104,7 +96,7 @@ look_until (cudaEvent_t event, uint64_t timeout_ns, SobelError *error)
     if (result != cudaErrorNotReady)
       return sobel_cuda_failed (error, result, "cudaEventQuery", "waiting for a frame");
     cudaGetLastError ();
-    waited = now_ns () - start;
+    waited = sobel_now_ns () - start;
     if (waited >= timeout_ns)
       return SOBEL_STATUS_TIMEOUT;
     if (waited < sobel_cuda_tuning.spin_ns) {

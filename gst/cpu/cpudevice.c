@@ -7,6 +7,7 @@
 #include "cpuisa.h"
 #include "cpuplan.h"
 #include "cpupool.h"
+#include "sobelclock.h"
 
 #include <fenv.h>
 #include <inttypes.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -55,15 +55,6 @@ usable_cores (void)
 #endif
   n = sysconf (_SC_NPROCESSORS_ONLN);
   return n > 0 ? (unsigned) n : 1;
-}
-
-static uint64_t
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
 static void
@@ -162,7 +153,7 @@ static SobelStatus
 cpu_submit (SobelDevice *device, unsigned slot, const SobelJob *job, SobelError *error)
 {
   SobelCpuDevice *cpu = (SobelCpuDevice *) device;
-  const uint64_t start = now_ns ();
+  const uint64_t start = sobel_now_ns ();
   const int rounding = fegetround ();
 
   if (!cpu->configured || slot >= cpu->n_slots || !image_fits (cpu, &job->in, cpu->config.in) ||
@@ -177,7 +168,7 @@ cpu_submit (SobelDevice *device, unsigned slot, const SobelJob *job, SobelError 
   sobel_cpu_pool_run (cpu->pool, run_band, cpu, cut_into_bands (cpu));
   if (rounding != FE_TONEAREST)
     fesetround (rounding);
-  cpu->timing[slot].kernel_ns = now_ns () - start;
+  cpu->timing[slot].kernel_ns = sobel_now_ns () - start;
   return SOBEL_STATUS_OK;
 }
 

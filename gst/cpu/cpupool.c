@@ -4,6 +4,8 @@
 #endif
 #include "cpupool.h"
 
+#include "sobelclock.h"
+
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,7 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* How long a thread that has nothing to do looks for more before it sleeps. A wake-up costs about as much, so at
  * worst the wait takes twice as long as it had to. */
@@ -24,13 +25,13 @@ typedef uint64_t Ticket;
 static unsigned
 ticket_tasks (Ticket t)
 {
-  return t >> 16 & 0xffff;
+  return t >> 16 & SOBEL_CPU_MAX_TASKS;
 }
 
 static unsigned
 ticket_next (Ticket t)
 {
-  return t & 0xffff;
+  return t & SOBEL_CPU_MAX_TASKS;
 }
 
 typedef struct Worker
@@ -67,15 +68,6 @@ relax (void)
 #elif defined(__aarch64__)
   __asm__ volatile ("yield");
 #endif
-}
-
-static uint64_t
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
 /* Takes one task of the current job; false if none is left. */
@@ -135,7 +127,7 @@ sleep_until_work (SobelCpuPool *pool)
 static void
 wait_for_work (SobelCpuPool *pool)
 {
-  const uint64_t start = now_ns ();
+  const uint64_t start = sobel_now_ns ();
 
   do {
     unsigned i;
@@ -144,7 +136,7 @@ wait_for_work (SobelCpuPool *pool)
         return;
       relax ();
     }
-  } while (now_ns () - start < SPIN_NS);
+  } while (sobel_now_ns () - start < SPIN_NS);
   sleep_until_work (pool);
 }
 
@@ -253,7 +245,7 @@ wake_workers (SobelCpuPool *pool)
 static void
 wait_until_done (SobelCpuPool *pool, unsigned n_tasks)
 {
-  const uint64_t start = now_ns ();
+  const uint64_t start = sobel_now_ns ();
 
   do {
     unsigned i;
@@ -262,7 +254,7 @@ wait_until_done (SobelCpuPool *pool, unsigned n_tasks)
         return;
       relax ();
     }
-  } while (now_ns () - start < SPIN_NS);
+  } while (sobel_now_ns () - start < SPIN_NS);
   pthread_mutex_lock (&pool->lock);
   atomic_store (&pool->caller_sleeping, true);
   while (atomic_load (&pool->n_done) != n_tasks)

@@ -13,7 +13,7 @@ typedef struct SobelCpuPool SobelCpuPool;
 /* `worker` is 0 for the calling thread, and below the number of threads. */
 typedef void (*SobelCpuTask) (void *job, unsigned task, unsigned worker);
 
-enum { SOBEL_CPU_MAX_THREADS = 64, SOBEL_CPU_MAX_TASKS = 0xffff };
+enum { SOBEL_CPU_MAX_THREADS = 64, SOBEL_CPU_MAX_TASKS = 0xffff }; /* of a pool; of a job */
 
 /* `n_threads`, the calling one included: 1 to SOBEL_CPU_MAX_THREADS. Fewer where the system refuses more. NULL when
  * memory is short. */
@@ -22,7 +22,8 @@ void sobel_cpu_pool_free (SobelCpuPool *pool);
 
 unsigned sobel_cpu_pool_n_threads (const SobelCpuPool *pool);
 
-/* Runs tasks 0 to n_tasks - 1 in any order and returns when all are done. One call at a time. */
+/* Runs tasks 0 to n_tasks - 1, SOBEL_CPU_MAX_TASKS at most, in any order and returns when all are done. One call at a
+ * time. */
 void sobel_cpu_pool_run (SobelCpuPool *pool, SobelCpuTask run, void *job, unsigned n_tasks);
 
 #ifdef __cplusplus

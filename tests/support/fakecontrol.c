@@ -118,7 +118,7 @@ fake_device_destroyed (FakeDevice *fake)
 bool
 fake_device_await_submits (FakeDevice *fake, unsigned n, uint64_t timeout_ns)
 {
-  const struct timespec until = fake_timespec (fake_now_ns () + timeout_ns);
+  const struct timespec until = fake_timespec (t_now_ns () + timeout_ns);
   bool reached;
 
   pthread_mutex_lock (&fake->lock);

@@ -5,6 +5,7 @@
 /* Inside of the fake device: fakedevice.c is the device, fakecontrol.c what a test says to it and asks of it. */
 
 #include "fakedevice.h"
+#include "testutil.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,8 +56,6 @@ struct FakeDevice
   unsigned misuse;
   const char *first_misuse;
 };
-
-uint64_t fake_now_ns (void);
 
 /* For pthread_cond_timedwait() on `changed`. */
 struct timespec fake_timespec (uint64_t ns);

@@ -15,15 +15,6 @@ typedef struct FakeBlock
   FakeDevice *fake;
 } FakeBlock;
 
-uint64_t
-fake_now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
-
 /* With the lock held. `what` is static. */
 static void
 misused (FakeDevice *fake, const char *what)
@@ -289,7 +280,7 @@ start_job (FakeDevice *fake, unsigned slot, const SobelJob *job)
     fake_job->hash = hash_job (job);
   if (fake->finish == FAKE_FINISH_LATE) {
     fake->random = fake->random * 6364136223846793005u + 1442695040888963407u;
-    fake_job->due_ns = fake_now_ns () + fake->delay_ns;
+    fake_job->due_ns = t_now_ns () + fake->delay_ns;
     if (fake->jitter_ns > 0)
       fake_job->due_ns += (fake->random >> 20) % fake->jitter_ns;
   }
@@ -327,7 +318,7 @@ struct timespec
 fake_timespec (uint64_t ns)
 {
   /* Far beyond any test, but nothing that overflows. */
-  const uint64_t far = fake_now_ns () + (uint64_t) 3600 * 1000000000u, t = ns < far ? ns : far;
+  const uint64_t far = t_now_ns () + (uint64_t) 3600 * 1000000000u, t = ns < far ? ns : far;
 
   return (struct timespec) { .tv_sec = (time_t) (t / 1000000000u), .tv_nsec = (long) (t % 1000000000u) };
 }
@@ -337,11 +328,11 @@ static SobelStatus
 wait_for_job (FakeDevice *fake, unsigned slot, uint64_t timeout_ns)
 {
   FakeJob *fake_job = &fake->job[slot];
-  const uint64_t start = fake_now_ns ();
+  const uint64_t start = t_now_ns ();
   const uint64_t deadline = timeout_ns < UINT64_MAX - start ? start + timeout_ns : UINT64_MAX;
 
   while (fake_job->state != JOB_FINISHED) {
-    const uint64_t now = fake_now_ns ();
+    const uint64_t now = t_now_ns ();
     struct timespec until;
 
     if (fake_job->state == JOB_RUNNING && now >= fake_job->due_ns) {
@@ -425,7 +416,7 @@ fake_destroy (SobelDevice *device)
   if (count_call (fake, FAKE_CALL_DESTROY) != SOBEL_STATUS_OK)
     busy = true;
   for (i = 0; i < FAKE_MAX_SLOTS; i++) {
-    if (fake->job[i].state == JOB_RUNNING && fake_now_ns () >= fake->job[i].due_ns)
+    if (fake->job[i].state == JOB_RUNNING && t_now_ns () >= fake->job[i].due_ns)
       fake_finish_job (fake, i);
     if (fake->job[i].state == JOB_RUNNING || fake->job[i].state == JOB_COMPUTING)
       busy = true;
