@@ -4,7 +4,6 @@
 #include "cudacheck.h"
 #include "cudakernels.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -165,19 +164,6 @@ list_gpus (const Driver *driver, int count, char *list, size_t size)
 
 /* ---- opening -------------------------------------------------------------------------------------- */
 
-static SobelStatus
-enter (SobelCudaContext *c, SobelError *error)
-{
-  CUresult result = (CUresult) sobel_cuda_fault_next ();
-
-  if (result == CUDA_SUCCESS)
-    result = c->driver.push (c->context);
-  if (result != CUDA_SUCCESS)
-    return driver_failed (&c->driver, error, SOBEL_STATUS_DEVICE_LOST, result, "cuCtxPushCurrent",
-                          "entering the GPU's context");
-  return SOBEL_STATUS_OK;
-}
-
 /* What is worth knowing about the GPU, and that there is code for it. In the context. */
 static SobelStatus
 look_at_gpu (SobelCudaContext *c, SobelError *error)
@@ -216,7 +202,7 @@ take_given (SobelCudaContext *c, const SobelCudaOptions *options, SobelError *er
     c->owner = options->context_ref (options->context_owner);
     c->owner_unref = options->context_unref;
   }
-  if (enter (c, error) != SOBEL_STATUS_OK)
+  if (sobel_cuda_context_enter (c, error) != SOBEL_STATUS_OK)
     return SOBEL_STATUS_DEVICE_LOST;
   result = c->driver.context_device (&device);
   sobel_cuda_context_leave (c);
@@ -262,7 +248,7 @@ let_go (SobelCudaContext *c)
 static SobelStatus
 try_gpu (SobelCudaContext *c, SobelError *error)
 {
-  SobelStatus status = enter (c, error);
+  SobelStatus status = sobel_cuda_context_enter (c, error);
 
   if (status == SOBEL_STATUS_OK) {
     status = look_at_gpu (c, error);
@@ -345,7 +331,14 @@ sobel_cuda_context_unref (SobelCudaContext *c)
 SobelStatus
 sobel_cuda_context_enter (SobelCudaContext *c, SobelError *error)
 {
-  return enter (c, error);
+  CUresult result = (CUresult) sobel_cuda_fault_next ();
+
+  if (result == CUDA_SUCCESS)
+    result = c->driver.push (c->context);
+  if (result != CUDA_SUCCESS)
+    return driver_failed (&c->driver, error, SOBEL_STATUS_DEVICE_LOST, result, "cuCtxPushCurrent",
+                          "entering the GPU's context");
+  return SOBEL_STATUS_OK;
 }
 
 bool

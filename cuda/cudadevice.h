@@ -28,7 +28,8 @@ typedef struct SobelCudaOptions
 
 /* A device that is to be configured; sobel_device_destroy frees it. NO_DEVICE: no driver, no GPU, a driver that is
  * too old, no code for the GPU. BAD_DEVICE_ID: another GPU is there; the message names those that are. NO_MEMORY:
- * the GPU has no room for a context. */
+ * the GPU has no room for a context. Of a context that is given, INVALID: it is another GPU's than `device_id` says;
+ * DEVICE_LOST: it cannot be entered. */
 SobelStatus sobel_cuda_device_new (const SobelCudaOptions *options, SobelDevice **device, SobelError *error);
 
 #ifdef __cplusplus

@@ -102,7 +102,7 @@ sobel_cuda_queue_wait (SobelCudaDevice *device, SobelCudaSlot *slot, uint64_t ti
 
   if (status != SOBEL_STATUS_OK)
     return status;
-  /* The frame that was in the ring so many before; of the first ones, an event that was never recorded. */
+  /* Of 2 n_slots events, that of frame serial - (n_slots - 1). Of the first frames it was never recorded: done. */
   status = await (*end_of (device, slot->queue_serial + device->n_slots + 1), timeout_ns, error);
   if (status == SOBEL_STATUS_OK)
     look_at_clock (&device->queue);

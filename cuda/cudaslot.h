@@ -103,7 +103,7 @@ SobelStatus sobel_cuda_queue_begin (SobelCudaDevice *device, SobelCudaSlot *slot
                                     SobelError *error);
 SobelStatus sobel_cuda_queue_end (SobelCudaDevice *device, SobelCudaSlot *slot, cudaStream_t stream,
                                   SobelError *error);
-/* Waits until the frame that was in the ring as many before as there are slots is done. */
+/* Waits until the frame n_slots - 1 before the slot's own is done; with one slot, until its own is. */
 SobelStatus sobel_cuda_queue_wait (SobelCudaDevice *device, SobelCudaSlot *slot, uint64_t timeout_ns,
                                    SobelError *error);
 /* In the context: nothing that was passed on is still to be done. */

@@ -261,13 +261,19 @@ make_neutral (const Work *w, cudaStream_t stream, SobelError *error)
 
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
+/* Those of cudakernels.h's ladder: several passes, over whole pictures. */
+static bool
+is_textbook (SobelKernel kernel)
+{
+  return kernel == SOBEL_KERNEL_NAIVE || kernel == SOBEL_KERNEL_CONSTANT || kernel == SOBEL_KERNEL_SHARED;
+}
+
 static SobelStatus
 launch (const Work *w, SobelCudaPicture *picture, bool whole, cudaStream_t stream, SobelError *error)
 {
   SobelCudaDevice *device = w->device;
   const SobelKernel kernel = w->job->kernel;
-  const bool textbook =
-      kernel == SOBEL_KERNEL_NAIVE || kernel == SOBEL_KERNEL_CONSTANT || kernel == SOBEL_KERNEL_SHARED;
+  const bool textbook = is_textbook (kernel);
   const SobelFastKind kind = textbook ? SOBEL_FAST_NONE : sobel_cuda_fast_kind (picture);
   const char *name = "fused";
 
@@ -328,11 +334,10 @@ choose_strips (const Work *w)
   const SobelCudaDevice *device = w->device;
   const bool host = w->job->in.memory == SOBEL_MEMORY_HOST && w->job->out.memory == SOBEL_MEMORY_HOST;
   const int32_t units = (w->job->in.height + SOBEL_CUDA_ROW_UNIT - 1) / SOBEL_CUDA_ROW_UNIT;
-  const bool one_pass = w->job->kernel == SOBEL_KERNEL_AUTO || w->job->kernel == SOBEL_KERNEL_FUSED;
   size_t bytes = 0, n = device->wanted_strips;
   unsigned i;
 
-  if (!host || !one_pass || w->job->interlaced || device->n_streams < 2)
+  if (!host || is_textbook (w->job->kernel) || w->job->interlaced || device->n_streams < 2)
     return 1;
   /* With other frames to overlap with, strips are but more calls. */
   if (n == 0 && atomic_load (&device->in_flight) > 0)
@@ -498,8 +503,6 @@ SobelStatus
 sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob *job, SobelError *error)
 {
   Work w = {.device = device, .slot = slot, .job = job};
-  const bool textbook = job->kernel == SOBEL_KERNEL_NAIVE || job->kernel == SOBEL_KERNEL_CONSTANT ||
-                        job->kernel == SOBEL_KERNEL_SHARED;
   SobelError ignored;
 
   if (!image_fits (&device->config, &job->in, device->config.in) ||
@@ -524,7 +527,7 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
     slot->timed_share = (float) first.to / (float) job->in.height;
   }
   /* Short of memory for the textbook's passes, the frame takes the one pass, with the same result. */
-  if (textbook)
+  if (is_textbook (job->kernel))
     sobel_cuda_slot_scratch (device, slot, &ignored);
   slot->pending = true;
   atomic_fetch_add (&device->in_flight, 1);
