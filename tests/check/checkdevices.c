@@ -32,20 +32,15 @@ create_plain (const CheckDeviceOptions *options, const char *isa, SobelError *er
 
 /* ---- cpu ------------------------------------------------------------------------------------------ */
 
-/* Each instruction set and those that it builds on. */
-static const struct
-{
-  const char *name;
-  unsigned mask;
-} cpu_isas[] = {
-    {"c", 0},
-    {"sse41", SOBEL_CPU_ISA_SSE41},
-    {"avx2", SOBEL_CPU_ISA_SSE41 | SOBEL_CPU_ISA_AVX2},
-    {"avx512", SOBEL_CPU_ISA_SSE41 | SOBEL_CPU_ISA_AVX2 | SOBEL_CPU_ISA_AVX512},
-    {"neon", SOBEL_CPU_ISA_NEON},
+/* Instruction sets, and each with those that it builds on. */
+static const char *const cpu_isas[] = {"c", "sse41", "avx2", "avx512", "neon", NULL};
+static const unsigned cpu_isa_masks[] = {
+    0,
+    SOBEL_CPU_ISA_SSE41,
+    SOBEL_CPU_ISA_SSE41 | SOBEL_CPU_ISA_AVX2,
+    SOBEL_CPU_ISA_SSE41 | SOBEL_CPU_ISA_AVX2 | SOBEL_CPU_ISA_AVX512,
+    SOBEL_CPU_ISA_NEON,
 };
-
-static const char *const cpu_isa_names[] = {"c", "sse41", "avx2", "avx512", "neon", NULL};
 
 static SobelDevice *
 create_cpu (const CheckDeviceOptions *options, const char *isa, SobelError *error)
@@ -54,13 +49,13 @@ create_cpu (const CheckDeviceOptions *options, const char *isa, SobelError *erro
   unsigned mask = ~0u, i;
 
   if (isa != NULL) {
-    for (i = 0; i < G_N_ELEMENTS (cpu_isas) && strcmp (cpu_isas[i].name, isa) != 0; i++)
+    for (i = 0; cpu_isas[i] != NULL && strcmp (cpu_isas[i], isa) != 0; i++)
       ;
-    if (i == G_N_ELEMENTS (cpu_isas)) {
+    if (cpu_isas[i] == NULL) {
       sobel_error_set (error, SOBEL_STATUS_INVALID, "there is no instruction set %s", isa);
       return NULL;
     }
-    mask = cpu_isas[i].mask;
+    mask = cpu_isa_masks[i];
     if ((mask & ~sobel_cpu_isa_available ()) != 0) {
       sobel_error_set (error, SOBEL_STATUS_NO_DEVICE, "the processor or the build lacks it");
       return NULL;
@@ -75,7 +70,8 @@ create_cpu (const CheckDeviceOptions *options, const char *isa, SobelError *erro
 
 /* ---- cuda ----------------------------------------------------------------------------------------- */
 
-static const char *const cuda_kernels[] = {"naive", "constant", "shared", "fused", NULL};
+/* By the property's values: SOBEL_KERNEL_AUTO first, which is none by itself. */
+static const char *const kernels[] = {"auto", "naive", "constant", "shared", "fused", NULL};
 
 static SobelDevice *
 create_cuda (const CheckDeviceOptions *options, const char *isa, SobelError *error)
@@ -94,8 +90,8 @@ create_cuda (const CheckDeviceOptions *options, const char *isa, SobelError *err
 
 static const CheckDeviceKind kinds[] = {
     {"plain", plain_names, NULL, create_plain},
-    {"cpu", cpu_isa_names, NULL, create_cpu},
-    {"cuda", NULL, cuda_kernels, create_cuda},
+    {"cpu", cpu_isas, NULL, create_cpu},
+    {"cuda", NULL, kernels + 1, create_cuda},
 };
 
 const CheckDeviceKind *
@@ -118,14 +114,10 @@ check_device_find (const char *name)
 bool
 check_kernel_find (const char *name, SobelKernel *kernel)
 {
-  static const char *const names[] = {
-      [SOBEL_KERNEL_AUTO] = "auto",     [SOBEL_KERNEL_NAIVE] = "naive", [SOBEL_KERNEL_CONSTANT] = "constant",
-      [SOBEL_KERNEL_SHARED] = "shared", [SOBEL_KERNEL_FUSED] = "fused",
-  };
   unsigned i;
 
-  for (i = 0; i < G_N_ELEMENTS (names); i++)
-    if (strcmp (names[i], name) == 0) {
+  for (i = 0; kernels[i] != NULL; i++)
+    if (strcmp (kernels[i], name) == 0) {
       *kernel = (SobelKernel) i;
       return true;
     }

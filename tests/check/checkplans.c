@@ -61,7 +61,7 @@ chosen_formats (void)
   return formats;
 }
 
-/* What gray output of this input is, or the input's own format where there is none. */
+/* The gray that is made from this input; of GRAY8 and GRAY16_LE none is, for it would be the same format. */
 static GstVideoFormat
 gray_of (const GstVideoFormatInfo *info)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "checkcase.h"
 
-#include <string.h>
-
 static void
 report_params (FILE *file, const SobelParams *p)
 {
