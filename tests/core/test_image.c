@@ -5,8 +5,6 @@
 
 #include "sobelimage.h"
 
-#include <string.h>
-
 static void
 check_row (const char *name, unsigned plane, int32_t width, size_t bytes)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rig.h"
 
-#include <string.h>
-
 enum { WAIT_SECONDS = 20, FRAME_MS = 40 };
 
 /* ---- recording ------------------------------------------------------------------------------------ */
@@ -59,48 +57,12 @@ answer_allocation (Rig *rig, GstQuery *query)
   return TRUE;
 }
 
-static gboolean
-sink_query (GstPad *pad, GstObject *parent, GstQuery *query)
-{
-  Rig *rig = gst_pad_get_element_private (pad);
-  GstCaps *filter, *caps;
-
-  if (GST_QUERY_IS_SERIALIZED (query))
-    record (rig, GST_MINI_OBJECT_CAST (gst_query_copy (query)), FALSE);
-  switch (GST_QUERY_TYPE (query)) {
-    case GST_QUERY_ALLOCATION:
-      return answer_allocation (rig, query);
-    case GST_QUERY_DRAIN:
-      return TRUE;
-    case GST_QUERY_CAPS:
-      gst_query_parse_caps (query, &filter);
-      caps = rig->accepts ? gst_caps_ref (rig->accepts) : gst_caps_new_any ();
-      if (filter) {
-        GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
-        gst_caps_unref (caps);
-        caps = both;
-      }
-      gst_query_set_caps_result (query, caps);
-      gst_caps_unref (caps);
-      return TRUE;
-    case GST_QUERY_ACCEPT_CAPS:
-      gst_query_parse_accept_caps (query, &caps);
-      gst_query_set_accept_caps_result (query, !rig->accepts || gst_caps_can_intersect (caps, rig->accepts));
-      return TRUE;
-    default:
-      return FALSE;
-  }
-}
-
-/* GStreamer's own answer for a pad without a template uses the pad's caps without a reference, while this pad may be
- * given new ones. */
+/* Takes `caps`. */
 static void
-answer_src_caps (GstPad *pad, GstQuery *query)
+answer_caps (GstQuery *query, GstCaps *caps)
 {
-  GstCaps *caps = gst_pad_get_current_caps (pad), *filter;
+  GstCaps *filter;
 
-  if (!caps)
-    caps = gst_caps_new_any ();
   gst_query_parse_caps (query, &filter);
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
@@ -112,16 +74,45 @@ answer_src_caps (GstPad *pad, GstQuery *query)
 }
 
 static gboolean
+sink_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  Rig *rig = gst_pad_get_element_private (pad);
+  GstCaps *caps;
+
+  if (GST_QUERY_IS_SERIALIZED (query))
+    record (rig, GST_MINI_OBJECT_CAST (gst_query_copy (query)), FALSE);
+  switch (GST_QUERY_TYPE (query)) {
+    case GST_QUERY_ALLOCATION:
+      return answer_allocation (rig, query);
+    case GST_QUERY_DRAIN:
+      return TRUE;
+    case GST_QUERY_CAPS:
+      answer_caps (query, rig->accepts ? gst_caps_ref (rig->accepts) : gst_caps_new_any ());
+      return TRUE;
+    case GST_QUERY_ACCEPT_CAPS:
+      gst_query_parse_accept_caps (query, &caps);
+      gst_query_set_accept_caps_result (query, !rig->accepts || gst_caps_can_intersect (caps, rig->accepts));
+      return TRUE;
+    default:
+      return FALSE;
+  }
+}
+
+static gboolean
 src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   Rig *rig = gst_pad_get_element_private (pad);
+  GstCaps *caps;
 
   switch (GST_QUERY_TYPE (query)) {
     case GST_QUERY_LATENCY:
       gst_query_set_latency (query, rig->live, rig->min_latency, rig->max_latency);
       return TRUE;
     case GST_QUERY_CAPS:
-      answer_src_caps (pad, query);
+      /* GStreamer's own answer for a pad without a template uses the pad's caps without a reference, while this pad may
+       * be given new ones. */
+      caps = gst_pad_get_current_caps (pad);
+      answer_caps (query, caps ? caps : gst_caps_new_any ());
       return TRUE;
     default:
       return gst_pad_query_default (pad, parent, query);

@@ -6,8 +6,6 @@
 
 #include "gstsobelcudacaps.h"
 
-#include <string.h>
-
 #define CUDA "video/x-raw(memory:CUDAMemory)"
 #define SYSTEM "video/x-raw"
 

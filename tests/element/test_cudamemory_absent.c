@@ -7,8 +7,6 @@
 
 #include <dlfcn.h>
 #include <glib/gstdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #define CUDA_CAPS "video/x-raw(memory:CUDAMemory),format=NV12,width=34,height=18"
 #define SYSTEM_CAPS "video/x-raw,format=NV12,width=34,height=18"

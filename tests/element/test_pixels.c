@@ -5,8 +5,6 @@
 
 #include "oracle.h"
 
-#include <string.h>
-
 static const char *const modes[] = { "mode=edges", "mode=overlay overlay-color=0xc02060f0", "mode=mask threshold=0.25",
                                      "mode=direction" };
 

@@ -4,7 +4,6 @@
 #include "usage.h"
 
 #include <glib/gstdio.h>
-#include <string.h>
 
 enum { WIDTH = 64, HEIGHT = 48, N_FRAMES = 250, FPS = 25 };
 

@@ -3,8 +3,6 @@
  * ThreadSanitizer as much as for what comes out. */
 #include "picture.h"
 
-#include <string.h>
-
 #define CAPS "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1"
 
 static gint stop; /* atomic */

@@ -10,8 +10,6 @@
 
 #include <cuda.h>
 
-enum { RIG_MAX_SLOTS = 16 };
-
 /* A configured device with host memory for one frame a slot. */
 typedef struct Rig
 {

@@ -10,7 +10,6 @@
 #include <gst/video/video.h>
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct
 {
@@ -138,17 +137,22 @@ int
 main (int argc, char **argv)
 {
   Run run = { NULL, 0, 100, 0, 0 };
+  const char *sums = NULL;
   int status, i;
 
   gst_init (&argc, &argv);
   for (i = 1; i + 2 < argc; i += 2) {
     if (g_str_equal (argv[i], "--sums"))
-      run.sums = fopen (argv[i + 1], "w");
+      run.sums = fopen (sums = argv[i + 1], "w");
     else if (g_str_equal (argv[i], "--skip"))
       run.skip = g_ascii_strtoull (argv[i + 1], NULL, 10);
   }
   if (i + 1 != argc) {
     fprintf (stderr, "usage: gpupipe [--sums FILE] [--skip N] DESCRIPTION\n");
+    return 2;
+  }
+  if (sums && !run.sums) {
+    fprintf (stderr, "gpupipe: %s cannot be written\n", sums);
     return 2;
   }
   status = run_pipeline (argv[i], &run);

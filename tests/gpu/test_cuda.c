@@ -222,7 +222,8 @@ test_device_images (void)
                    cudaStreamCreateWithFlags (&a, cudaStreamNonBlocking) == cudaSuccess &&
                    cudaStreamCreateWithFlags (&b, cudaStreamNonBlocking) == cudaSuccess,
                "no memory");
-      cudaMemcpyAsync (in, rig_in (&rig, 0), rig.in_size, cudaMemcpyHostToDevice, a);
+      T_CHECK (cudaMemcpyAsync (in, rig_in (&rig, 0), rig.in_size, cudaMemcpyHostToDevice, a) == cudaSuccess,
+               "no copy up");
       driver.pop (&context);
       job.in = rig_image (config.in, config.width, config.height, in, SOBEL_MEMORY_DEVICE);
       job.out = rig_image (config.out, config.width, config.height, out, SOBEL_MEMORY_DEVICE);
