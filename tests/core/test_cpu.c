@@ -2,10 +2,9 @@
 
 /* The CPU device: every instruction set and number of threads gives the bytes of the C functions on one thread, for
  * every format and width, and writes nothing else. (That those are right is the checker's to say: tests/check.) */
-#include "expect.h"
-
 #include "cpudevice.h"
 #include "sobelarith.h"
+#include "testutil.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +40,7 @@ picture_init (Picture *p, const SobelFormat *format, int32_t width, int32_t heig
   for (i = 0; i < format->n_planes; i++) {
     SobelPlane *plane = &p->image.plane[i];
 
-    plane->stride =
-        (ptrdiff_t)(sobel_image_row_bytes (format, i, width) + expect_random () % 3 * (expect_random () % 20));
+    plane->stride = (ptrdiff_t) (sobel_image_row_bytes (format, i, width) + t_chance () % 3 * (t_chance () % 20));
     plane->rows = sobel_image_plane_rows (format, i, height);
     if (interlaced && plane->rows < height)
       plane->rows = (plane->rows + 1) / 2 * 2;
@@ -55,7 +53,7 @@ picture_init (Picture *p, const SobelFormat *format, int32_t width, int32_t heig
   for (i = 0; i < format->n_planes; i++)
     p->image.plane[i].data = p->memory + offset[i];
   for (k = 0; k < p->size; k++)
-    p->memory[k] = (uint8_t) (expect_random () >> 9);
+    p->memory[k] = (uint8_t) (t_chance () >> 9);
 }
 
 /* The same layout, other memory, the same bytes. */
@@ -82,7 +80,7 @@ add_lane (unsigned isa, unsigned n_threads)
   SobelError error = {SOBEL_STATUS_OK, ""};
 
   sobel_cpu_set_isa_mask (isa);
-  EXPECT (sobel_cpu_device_new (n_threads, &lane->device, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  T_CHECK (sobel_cpu_device_new (n_threads, &lane->device, &error) == SOBEL_STATUS_OK, "%s", error.message);
   sobel_cpu_set_isa_mask (~0u);
   lane->device->ops->info (lane->device, &info);
   memcpy (lane->name, info.name, sizeof lane->name);
@@ -95,17 +93,17 @@ draw_params (bool gray_out)
   static const double gains[] = {1, 1, 1, 0.25, 1.7, 0, 1000};
   SobelParams p = SOBEL_PARAMS_DEFAULT;
 
-  p.op = (SobelOperator) (expect_random () % 3);
-  p.gradient = expect_random () % 2 ? SOBEL_GRADIENT_BOTH : (SobelGradient) (expect_random () % 3);
-  p.norm = (SobelNorm) (expect_random () % 2);
-  p.border = (SobelBorder) (expect_random () % 4);
-  p.precision = (SobelPrecision) (expect_random () % 2);
-  p.luma = (SobelLuma) (expect_random () % 3);
-  p.mode = (SobelMode) (expect_random () % (gray_out ? 5 : 4));
-  p.invert = expect_random () % 4 == 0;
-  p.gain = gains[expect_random () % 7];
-  p.threshold = expect_random () % 2 ? 0 : (expect_random () % 1001) / 1000.0;
-  p.overlay_color = expect_random ();
+  p.op = (SobelOperator) (t_chance () % 3);
+  p.gradient = t_chance () % 2 ? SOBEL_GRADIENT_BOTH : (SobelGradient) (t_chance () % 3);
+  p.norm = (SobelNorm) (t_chance () % 2);
+  p.border = (SobelBorder) (t_chance () % 4);
+  p.precision = (SobelPrecision) (t_chance () % 2);
+  p.luma = (SobelLuma) (t_chance () % 3);
+  p.mode = (SobelMode) (t_chance () % (gray_out ? 5 : 4));
+  p.invert = t_chance () % 4 == 0;
+  p.gain = gains[t_chance () % 7];
+  p.threshold = t_chance () % 2 ? 0 : (t_chance () % 1001) / 1000.0;
+  p.overlay_color = t_chance ();
   return p;
 }
 
@@ -116,21 +114,21 @@ run (const Lane *lane, const SobelConfig *config, const SobelJob *job)
   SobelTiming timing = {1, 0, 1};
   SobelError error = {SOBEL_STATUS_OK, ""};
 
-  EXPECT (ops->configure (lane->device, config, 2, &error) == SOBEL_STATUS_OK, "%s: %s", lane->name, error.message);
-  EXPECT (ops->submit (lane->device, 1, job, &error) == SOBEL_STATUS_OK, "%s: %s", lane->name, error.message);
-  EXPECT (ops->wait (lane->device, 1, 0, &error) == SOBEL_STATUS_OK, "%s: %s", lane->name, error.message);
+  T_CHECK (ops->configure (lane->device, config, 2, &error) == SOBEL_STATUS_OK, "%s: %s", lane->name, error.message);
+  T_CHECK (ops->submit (lane->device, 1, job, &error) == SOBEL_STATUS_OK, "%s: %s", lane->name, error.message);
+  T_CHECK (ops->wait (lane->device, 1, 0, &error) == SOBEL_STATUS_OK, "%s: %s", lane->name, error.message);
   ops->timing (lane->device, 1, &timing);
-  EXPECT (timing.upload_ns == 0 && timing.kernel_ns > 0 && timing.download_ns == 0, "%s: timing", lane->name);
+  T_CHECK (timing.upload_ns == 0 && timing.kernel_ns > 0 && timing.download_ns == 0, "%s: timing", lane->name);
 }
 
 static void
 compare_lanes (const SobelFormat *in, const SobelFormat *out, int32_t width, int32_t height)
 {
-  const bool interlaced = expect_random () % 3 == 0;
-  const SobelConfig config = {in, out, width, height, expect_random () % 2, 0.2126, 0.0722};
+  const bool interlaced = t_chance () % 3 == 0;
+  const SobelConfig config = {in, out, width, height, t_chance () % 2, 0.2126, 0.0722};
   const SobelParams params = draw_params (in != out);
   Picture from, untouched, to, expected = {.memory = NULL};
-  SobelJob job = {.interlaced = interlaced, .neutral_ready = expect_random () % 2};
+  SobelJob job = {.interlaced = interlaced, .neutral_ready = t_chance () % 2};
   unsigned i;
 
   picture_init (&from, in, width, height, interlaced);
@@ -147,13 +145,13 @@ compare_lanes (const SobelFormat *in, const SobelFormat *out, int32_t width, int
       expected = got;
       continue;
     }
-    EXPECT (memcmp (got.memory, expected.memory, got.size) == 0,
-            "%s to %s, %dx%d, mode %d operator %d gradient %d norm %d border %d precision %d gain %g: %s differs",
-            in->name, out->name, width, height, params.mode, params.op, params.gradient, params.norm, params.border,
-            params.precision, params.gain, lanes[i].name);
+    T_CHECK (memcmp (got.memory, expected.memory, got.size) == 0,
+             "%s to %s, %dx%d, mode %d operator %d gradient %d norm %d border %d precision %d gain %g: %s differs",
+             in->name, out->name, width, height, params.mode, params.op, params.gradient, params.norm, params.border,
+             params.precision, params.gain, lanes[i].name);
     free (got.memory);
   }
-  EXPECT (memcmp (from.memory, untouched.memory, from.size) == 0, "%s: the input was written", in->name);
+  T_CHECK (memcmp (from.memory, untouched.memory, from.size) == 0, "%s: the input was written", in->name);
   free (from.memory);
   free (to.memory);
   free (untouched.memory);
@@ -171,10 +169,10 @@ check_formats (void)
     int32_t width;
 
     for (width = 1; width <= 70; width++)
-      compare_lanes (format, width % 5 ? format : gray, width, 1 + (int32_t) (expect_random () % 6));
-    compare_lanes (format, format, 131 + (int32_t) (expect_random () % 200), 7);
+      compare_lanes (format, width % 5 ? format : gray, width, 1 + (int32_t) (t_chance () % 6));
+    compare_lanes (format, format, 131 + (int32_t) (t_chance () % 200), 7);
     /* Worth several bands; in fields, an odd number of rows. */
-    compare_lanes (format, format, 333, 201 + (int32_t) (expect_random () % 4));
+    compare_lanes (format, format, 333, 201 + (int32_t) (t_chance () % 4));
     compare_lanes (format, gray, 517, 131);
   }
 }
@@ -204,7 +202,7 @@ check_neutral (void)
       same = same && to.image.plane[1].data[i] == 0x5a;
       neutral = neutral && to.image.plane[1].data[i] == 128;
     }
-    EXPECT (ready ? same : neutral, "neutral_ready %u", ready);
+    T_CHECK (ready ? same : neutral, "neutral_ready %u", ready);
     free (from.memory);
     free (to.memory);
   }
@@ -224,43 +222,43 @@ check_misuse (void)
   SobelJob job = {.kernel = SOBEL_KERNEL_AUTO}, wrong;
   Picture from, to;
 
-  EXPECT (sobel_cpu_device_new (3, &device, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  T_CHECK (sobel_cpu_device_new (3, &device, &error) == SOBEL_STATUS_OK, "%s", error.message);
   ops = device->ops;
   picture_init (&from, format, 16, 6, false);
   picture_init (&to, format, 16, 6, false);
   job.in = from.image;
   job.out = to.image;
   sobel_recipe_init (&job.recipe, &config, &params);
-  EXPECT (strcmp (ops->kind, "cpu") == 0 && ops->host_alloc == NULL, "kind");
+  T_CHECK (strcmp (ops->kind, "cpu") == 0 && ops->host_alloc == NULL, "kind");
   ops->info (device, &info);
-  EXPECT (strstr (info.name, "3 threads") != NULL && info.device_bytes == 0 && info.kernel[0], "%s", info.name);
+  T_CHECK (strstr (info.name, "3 threads") != NULL && info.device_bytes == 0 && info.kernel[0], "%s", info.name);
 
-  EXPECT (ops->submit (device, 0, &job, &error) == SOBEL_STATUS_INVALID && error.message[0], "not configured");
+  T_CHECK (ops->submit (device, 0, &job, &error) == SOBEL_STATUS_INVALID && error.message[0], "not configured");
   bad.width = 0;
-  EXPECT (ops->configure (device, &bad, 1, &error) == SOBEL_STATUS_INVALID, "width 0");
-  EXPECT (ops->configure (device, &config, 0, NULL) == SOBEL_STATUS_INVALID, "no slots");
-  EXPECT (ops->configure (device, &config, 17, &error) == SOBEL_STATUS_INVALID, "17 slots");
-  EXPECT (ops->submit (device, 0, &job, &error) == SOBEL_STATUS_INVALID, "configured by a failed call");
-  EXPECT (ops->configure (device, &config, 2, &error) == SOBEL_STATUS_OK, "%s", error.message);
-  EXPECT (ops->submit (device, 2, &job, &error) == SOBEL_STATUS_INVALID, "slot 2 of 2");
+  T_CHECK (ops->configure (device, &bad, 1, &error) == SOBEL_STATUS_INVALID, "width 0");
+  T_CHECK (ops->configure (device, &config, 0, NULL) == SOBEL_STATUS_INVALID, "no slots");
+  T_CHECK (ops->configure (device, &config, 17, &error) == SOBEL_STATUS_INVALID, "17 slots");
+  T_CHECK (ops->submit (device, 0, &job, &error) == SOBEL_STATUS_INVALID, "configured by a failed call");
+  T_CHECK (ops->configure (device, &config, 2, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  T_CHECK (ops->submit (device, 2, &job, &error) == SOBEL_STATUS_INVALID, "slot 2 of 2");
   wrong = job;
   wrong.in.width = 17;
-  EXPECT (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "another width");
+  T_CHECK (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "another width");
   wrong = job;
   wrong.out.format = other;
-  EXPECT (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "another format");
+  T_CHECK (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "another format");
   wrong = job;
   wrong.out.memory = SOBEL_MEMORY_DEVICE;
-  EXPECT (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "device memory");
+  T_CHECK (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "device memory");
   wrong = job;
   wrong.in.plane[2].rows = 2;
-  EXPECT (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "too few rows");
+  T_CHECK (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "too few rows");
   wrong = job;
   wrong.out.plane[0].data = NULL;
-  EXPECT (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "no memory");
-  EXPECT (ops->submit (device, 0, &job, &error) == SOBEL_STATUS_OK, "%s", error.message);
-  EXPECT (ops->wait (device, 0, 0, &error) == SOBEL_STATUS_OK, "%s", error.message);
-  EXPECT (ops->destroy (device), "destroyed");
+  T_CHECK (ops->submit (device, 0, &wrong, &error) == SOBEL_STATUS_INVALID, "no memory");
+  T_CHECK (ops->submit (device, 0, &job, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  T_CHECK (ops->wait (device, 0, 0, &error) == SOBEL_STATUS_OK, "%s", error.message);
+  T_CHECK (ops->destroy (device), "destroyed");
   free (from.memory);
   free (to.memory);
 }
@@ -281,6 +279,6 @@ main (void)
   check_neutral ();
   check_misuse ();
   for (i = 0; i < n_lanes; i++)
-    EXPECT (lanes[i].device->ops->destroy (lanes[i].device), "destroyed");
-  return expect_result ("cpu");
+    T_CHECK (lanes[i].device->ops->destroy (lanes[i].device), "destroyed");
+  return t_result ();
 }

@@ -2,11 +2,10 @@
 
 /* The row functions' arithmetic against that of sobelarith.h, over all values where that is possible: what they
  * compute another way (roots and quotients by float, reciprocals) must be the same integer. */
-#include "expect.h"
-
 #include "cpudevice.h"
 #include "cpuisa.h"
 #include "sobelarith.h"
+#include "testutil.h"
 
 #include <string.h>
 
@@ -23,10 +22,10 @@ check_float_root (void)
       root++;
     wrong += (uint32_t) (int32_t) sqrtf ((float) n) != root;
   }
-  EXPECT (wrong == 0, "%u roots", wrong);
+  T_CHECK (wrong == 0, "%u roots", wrong);
   /* Beyond, the float may be another number, but its root is no smaller than 4096 and saturates. */
   for (n = 0x7fffffff; n >= 1u << 24; n -= n / 1000)
-    EXPECT (sqrtf ((float) n) >= 4096.0f, "root of %u", n);
+    T_CHECK (sqrtf ((float) n) >= 4096.0f, "root of %u", n);
 }
 
 static void
@@ -60,7 +59,7 @@ check_luma8 (void)
         }
       }
     }
-    EXPECT (wrong == 0, "%s: %u of 2^24 colours with luma %u", rows.name, wrong, w);
+    T_CHECK (wrong == 0, "%s: %u of 2^24 colours with luma %u", rows.name, wrong, w);
   }
 }
 
@@ -82,9 +81,9 @@ check_luma16 (void)
 
     for (round = 0; round < 200; round++) {
       for (i = 0; i < N; i++) {
-        in[0][i] = (uint16_t) expect_random ();
-        in[1][i] = round % 2 ? in[0][i] : (uint16_t) expect_random ();
-        in[2][i] = round % 2 ? in[0][i] : (uint16_t) (expect_random () >> (round % 16));
+        in[0][i] = (uint16_t) t_chance ();
+        in[1][i] = round % 2 ? in[0][i] : (uint16_t) t_chance ();
+        in[2][i] = round % 2 ? in[0][i] : (uint16_t) (t_chance () >> (round % 16));
       }
       rows.luma16 (&k, in[0], in[1], in[2], got, N);
       rows.luma16_32 (&k, in[0], in[1], in[2], sums, N);
@@ -94,13 +93,13 @@ check_luma16 (void)
       }
       /* Sums just below and at whole codes. */
       for (i = 0; i < N; i++)
-        sums[i] = (expect_random () % 65536 + i % 2) * unit - i % 2;
+        sums[i] = (t_chance () % 65536 + i % 2) * unit - i % 2;
       rows.code32_16 (unit, sums, got, N);
       for (i = 0; i < N; i++)
         wrong += got[i] != sums[i] / unit;
     }
   }
-  EXPECT (wrong == 0, "%s: %u lumas of 16 bits", rows.name, wrong);
+  T_CHECK (wrong == 0, "%s: %u lumas of 16 bits", rows.name, wrong);
 }
 
 /* Every difference of colours, edge value and alpha. */
@@ -124,7 +123,7 @@ check_blend8 (uint32_t range)
       }
     }
   }
-  EXPECT (wrong == 0, "%s: %u blends of range %u", rows.name, wrong, range);
+  T_CHECK (wrong == 0, "%s: %u blends of range %u", rows.name, wrong, range);
 }
 
 /* Sums and deeper samples: drawn. */
@@ -139,26 +138,26 @@ check_blends (void)
   uint32_t wrong = 0;
 
   for (round = 0; round < 600; round++) {
-    const uint32_t covered = 1u + expect_random () % 16, alpha = round % 5 ? expect_random () % 256 : 255;
+    const uint32_t covered = 1u + t_chance () % 16, alpha = round % 5 ? t_chance () % 256 : 255;
     const uint32_t r8 = ranges8[round % 2], r16 = ranges16[round % 6],
                    most = r16 < 1024   ? 1023
                           : r16 < 4096 ? 4095
                                        : 65535;
     const SobelRecipe recipe8 = {.range = r8, .overlay_alpha = alpha},
                       recipe16 = {.range = r16, .overlay_alpha = alpha};
-    SobelCpuBlend k8 = {.code = expect_random () % 256, .alpha = alpha, .d = covered * 255 * r8};
-    SobelCpuBlend k16 = {.code = expect_random () % (most + 1), .alpha = alpha, .d = covered * 255 * r16}, one = k16;
+    SobelCpuBlend k8 = {.code = t_chance () % 256, .alpha = alpha, .d = covered * 255 * r8};
+    SobelCpuBlend k16 = {.code = t_chance () % (most + 1), .alpha = alpha, .d = covered * 255 * r16}, one = k16;
 
     k8.inverse = 1.0 / (2.0 * k8.d);
     k16.inverse = 1.0 / (2.0 * k16.d);
     one.d = 255 * r16;
     one.inverse = 1.0 / (2.0 * one.d);
     for (i = 0; i < N; i++) {
-      in8[i] = (uint8_t) expect_random ();
-      in16[i] = (uint16_t) (expect_random () % (most + 1));
-      sum8[i] = (uint16_t) (expect_random () % (covered * r8 + 1));
-      sum16[i] = expect_random () % (covered * r16 + 1);
-      e16[i] = (uint16_t) (expect_random () % (r16 + 1));
+      in8[i] = (uint8_t) t_chance ();
+      in16[i] = (uint16_t) (t_chance () % (most + 1));
+      sum8[i] = (uint16_t) (t_chance () % (covered * r8 + 1));
+      sum16[i] = t_chance () % (covered * r16 + 1);
+      e16[i] = (uint16_t) (t_chance () % (r16 + 1));
     }
     rows.blend8_sum (&k8, in8, sum8, got8, N);
     for (i = 0; i < N; i++)
@@ -170,7 +169,7 @@ check_blends (void)
     for (i = 0; i < N; i++)
       wrong += got16[i] != sobel_overlay (&recipe16, in16[i], one.code, e16[i], 1);
   }
-  EXPECT (wrong == 0, "%s: %u blends", rows.name, wrong);
+  T_CHECK (wrong == 0, "%s: %u blends", rows.name, wrong);
 }
 
 static void
@@ -201,7 +200,7 @@ check_scales (void)
     for (e = 0; e <= range; e++)
       wrong += (white == 255 ? got8[e] : got16[e]) != sobel_gray_scale (&recipe, e);
   }
-  EXPECT (wrong == 0, "%s: %u scaled codes", rows.name, wrong);
+  T_CHECK (wrong == 0, "%s: %u scaled codes", rows.name, wrong);
 }
 
 /* Every pair of gradients that 8-bit luma can have with prewitt's centre column and row, and far larger ones: the
@@ -219,18 +218,18 @@ check_hues (void)
   uint32_t wrong = 0;
 
   for (i = 0; i < 9; i++)
-    recipe.hue_matrix[i / 3][i % 3] = (float) (expect_random () % 2001) / 1000.0f - 1.0f;
+    recipe.hue_matrix[i / 3][i % 3] = (float) (t_chance () % 2001) / 1000.0f - 1.0f;
   for (round = 0; round < 600; round++) {
     const uint32_t most = round % 3 == 0 ? 8 : round % 3 == 1 ? 256 : 655350001;
 
     for (i = 0; i < N + 2; i++) {
-      up[i] = expect_random () % most;
-      mid[0][i] = expect_random () % most;
-      down[i] = expect_random () % most;
+      up[i] = t_chance () % most;
+      mid[0][i] = t_chance () % most;
+      down[i] = t_chance () % most;
     }
     for (i = 0; i < N; i++) {
-      e8[i] = (uint8_t) expect_random ();
-      e16[i] = (uint16_t) expect_random ();
+      e8[i] = (uint8_t) t_chance ();
+      e16[i] = (uint16_t) t_chance ();
     }
     if (round % 2)
       rows.hue32_8 (&recipe, up, mid[0], down, e8, out, N);
@@ -246,7 +245,7 @@ check_hues (void)
       }
     }
   }
-  EXPECT (wrong == 0, "%s: %u hues", rows.name, wrong);
+  T_CHECK (wrong == 0, "%s: %u hues", rows.name, wrong);
 }
 
 int
@@ -270,5 +269,5 @@ main (void)
     check_scales ();
     check_hues ();
   }
-  return expect_result ("cpuexact");
+  return t_result ();
 }

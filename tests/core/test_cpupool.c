@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The thread pool: every task of every job runs once, before the call returns, whatever the workers are doing. */
-#include "expect.h"
-
 #include "cpupool.h"
+#include "testutil.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,10 +50,10 @@ check_pool (unsigned n_threads, unsigned n_jobs)
   Job *job = calloc (1, sizeof *job);
   unsigned i, k, wrong = 0;
 
-  EXPECT (pool && job, "memory");
+  T_CHECK (pool && job, "memory");
   if (!pool || !job)
     return;
-  EXPECT (sobel_cpu_pool_n_threads (pool) == n_threads, "%u threads", sobel_cpu_pool_n_threads (pool));
+  T_CHECK (sobel_cpu_pool_n_threads (pool) == n_threads, "%u threads", sobel_cpu_pool_n_threads (pool));
   for (i = 0; i < n_jobs; i++) {
     const unsigned n = (i * 2654435761u >> 16) % (i % 10 ? 9 : MAX_TASKS + 1);
 
@@ -68,7 +67,7 @@ check_pool (unsigned n_threads, unsigned n_jobs)
     if (i % 50 == 0)
       pause_ns (200000);
   }
-  EXPECT (wrong == 0, "%u threads: %u tasks", n_threads, wrong);
+  T_CHECK (wrong == 0, "%u threads: %u tasks", n_threads, wrong);
   sobel_cpu_pool_free (pool);
   free (job);
 }
@@ -102,14 +101,14 @@ check_pools (void)
   unsigned failures[4] = {0}, i;
 
   for (i = 0; i < 4; i++)
-    EXPECT (pthread_create (&thread[i], NULL, own_pool, &failures[i]) == 0, "thread");
+    T_CHECK (pthread_create (&thread[i], NULL, own_pool, &failures[i]) == 0, "thread");
   for (i = 0; i < 4; i++) {
     pthread_join (thread[i], NULL);
-    EXPECT (failures[i] == 0, "pool %u", i);
+    T_CHECK (failures[i] == 0, "pool %u", i);
   }
   for (i = 0; i < 100; i++) {
     SobelCpuPool *pool = sobel_cpu_pool_new (1 + i % 5);
-    EXPECT (pool != NULL, "memory");
+    T_CHECK (pool != NULL, "memory");
     sobel_cpu_pool_free (pool);
   }
   sobel_cpu_pool_free (NULL);
@@ -123,5 +122,5 @@ main (void)
   check_pool (5, 2000);
   check_pool (SOBEL_CPU_MAX_THREADS, 200);
   check_pools ();
-  return expect_result ("cpupool");
+  return t_result ();
 }

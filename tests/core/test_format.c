@@ -2,9 +2,8 @@
 
 /* The format table against GStreamer's pack and unpack functions, sample by sample, and its set of rows
  * against the rule: raw, not complex, tiled or palettised, luma or RGB components of 8 to 16 bits. */
-#include "expect.h"
-
 #include "sobelarith.h"
+#include "testutil.h"
 
 #include <gst/video/video.h>
 
@@ -82,7 +81,7 @@ fill_random (uint8_t *p, size_t size)
   size_t i;
 
   for (i = 0; i < size; i++)
-    p[i] = (uint8_t) (expect_random () >> 13);
+    p[i] = (uint8_t) (t_chance () >> 13);
 }
 
 /* Component `c` of unpacked pixel `x`, cut to `depth` bits. Unpacked order: A, then Y U V or R G B. */
@@ -125,24 +124,24 @@ check_facts (const Picture *p)
   const guint colours = f->family == SOBEL_FAMILY_GRAY ? 1 : 3;
   guint i;
 
-  EXPECT (f->n_planes == GST_VIDEO_INFO_N_PLANES (&p->info), "%s: %d planes", f->name, f->n_planes);
-  EXPECT ((f->family == SOBEL_FAMILY_GRAY) == GST_VIDEO_FORMAT_INFO_IS_GRAY (p->gst), "%s: family", f->name);
-  EXPECT ((f->family == SOBEL_FAMILY_RGB) == GST_VIDEO_FORMAT_INFO_IS_RGB (p->gst), "%s: family", f->name);
+  T_CHECK (f->n_planes == GST_VIDEO_INFO_N_PLANES (&p->info), "%s: %d planes", f->name, f->n_planes);
+  T_CHECK ((f->family == SOBEL_FAMILY_GRAY) == GST_VIDEO_FORMAT_INFO_IS_GRAY (p->gst), "%s: family", f->name);
+  T_CHECK ((f->family == SOBEL_FAMILY_RGB) == GST_VIDEO_FORMAT_INFO_IS_RGB (p->gst), "%s: family", f->name);
   /* Y410 and Y412 have alpha that GStreamer's flags do not tell. */
   if (GST_VIDEO_FORMAT_INFO_HAS_ALPHA (p->gst))
-    EXPECT (sobel_format_has_alpha (f), "%s: alpha", f->name);
+    T_CHECK (sobel_format_has_alpha (f), "%s: alpha", f->name);
   for (i = 0; i < colours; i++) {
-    EXPECT (f->component[i].depth == p->gst->depth[i], "%s: depth %u of %d", f->name, f->component[i].depth, i);
-    EXPECT (f->component[i].w_sub == p->gst->w_sub[i], "%s: w_sub of %d", f->name, i);
-    EXPECT (f->component[i].h_sub == p->gst->h_sub[i], "%s: h_sub of %d", f->name, i);
+    T_CHECK (f->component[i].depth == p->gst->depth[i], "%s: depth %u of %u", f->name, f->component[i].depth, i);
+    T_CHECK (f->component[i].w_sub == p->gst->w_sub[i], "%s: w_sub of %u", f->name, i);
+    T_CHECK (f->component[i].h_sub == p->gst->h_sub[i], "%s: h_sub of %u", f->name, i);
   }
   for (i = 0; i < f->n_planes; i++) {
-    EXPECT (sobel_image_row_bytes (f, i, width) <= (size_t) p->stride[i], "%s: row of plane %u, %d wide", f->name, i,
-            width);
-    EXPECT (sobel_image_row_bytes (f, i, width) > 0, "%s: row of plane %u", f->name, i);
-    EXPECT ((size_t) (sobel_image_plane_rows (f, i, height) - 1) * p->stride[i] + sobel_image_row_bytes (f, i, width) <=
-                GST_VIDEO_INFO_SIZE (&p->info) - GST_VIDEO_INFO_PLANE_OFFSET (&p->info, i),
-            "%s: plane %u of %dx%d", f->name, i, width, height);
+    const size_t row_bytes = sobel_image_row_bytes (f, i, width);
+
+    T_CHECK (row_bytes > 0 && row_bytes <= (size_t) p->stride[i], "%s: row of plane %u, %d wide", f->name, i, width);
+    T_CHECK ((size_t) (sobel_image_plane_rows (f, i, height) - 1) * p->stride[i] + row_bytes <=
+                 GST_VIDEO_INFO_SIZE (&p->info) - GST_VIDEO_INFO_PLANE_OFFSET (&p->info, i),
+             "%s: plane %u of %dx%d", f->name, i, width, height);
   }
 }
 
@@ -169,8 +168,8 @@ compare_line (const Picture *p, int y, const char *what, bool packed)
       const uint32_t mine = table_get (p, c, x, y), theirs = line_get (p, c, x, f->component[c].depth);
       if (is_known_wrong (p, packed, x, c))
         continue;
-      EXPECT (mine == theirs, "%s %s: component %d at %d,%d of %dx%d: %u, GStreamer has %u", f->name, what, c, x, y,
-              GST_VIDEO_INFO_WIDTH (&p->info), GST_VIDEO_INFO_HEIGHT (&p->info), mine, theirs);
+      T_CHECK (mine == theirs, "%s %s: component %d at %d,%d of %dx%d: %u, GStreamer has %u", f->name, what, c, x, y,
+               GST_VIDEO_INFO_WIDTH (&p->info), GST_VIDEO_INFO_HEIGHT (&p->info), mine, theirs);
     }
   }
 }
@@ -200,7 +199,7 @@ static void
 check_pack (Picture *p)
 {
   const int width = GST_VIDEO_INFO_WIDTH (&p->info), height = GST_VIDEO_INFO_HEIGHT (&p->info);
-  const uint32_t salt = expect_random ();
+  const uint32_t salt = t_chance ();
   int x, y, c;
 
   fill_random (p->memory, GST_VIDEO_INFO_SIZE (&p->info));
@@ -235,8 +234,8 @@ check_store (Picture *p)
       uint8_t *row = (uint8_t *) p->data[comp->plane] + (ptrdiff_t) p->stride[comp->plane] * y;
       for (x = 0; x < sobel_subsampled (width, comp->w_sub); x++) {
         uint8_t *at = row + sobel_sample_offset (comp, x);
-        const uint32_t value = (expect_random () & ((1u << comp->depth) - 1)) << comp->shift;
-        EXPECT (at + comp->bytes <= row + sobel_image_row_bytes (f, comp->plane, width), "%s: row bytes", f->name);
+        const uint32_t value = (t_chance () & ((1u << comp->depth) - 1)) << comp->shift;
+        T_CHECK (at + comp->bytes <= row + sobel_image_row_bytes (f, comp->plane, width), "%s: row bytes", f->name);
         sobel_container_store (at, comp->bytes, f->big_endian,
                                sobel_container_load (at, comp->bytes, f->big_endian) | value);
       }
@@ -280,7 +279,7 @@ main (int argc, char **argv)
     if (!gst || gst->format == GST_VIDEO_FORMAT_UNKNOWN)
       continue;
     format = sobel_format_find (gst->name);
-    EXPECT ((format != NULL) == admitted (gst), "%s is %s the table", gst->name, format ? "in" : "not in");
+    T_CHECK ((format != NULL) == admitted (gst), "%s is %s the table", gst->name, format ? "in" : "not in");
     if (!format || !admitted (gst))
       continue;
     proven++;
@@ -290,17 +289,17 @@ main (int argc, char **argv)
 
   /* Rows that this GStreamer cannot prove are those of newer ones; names are unique. */
   for (rows = 0; (format = sobel_format_nth (rows)) != NULL; rows++) {
-    EXPECT (sobel_format_find (format->name) == format, "%s is there twice", format->name);
+    T_CHECK (sobel_format_find (format->name) == format, "%s is there twice", format->name);
     if (gst_video_format_from_string (format->name) == GST_VIDEO_FORMAT_UNKNOWN) {
       newer++;
 #if GST_CHECK_VERSION(1, 28, 0)
-      EXPECT (false, "no GStreamer has %s", format->name);
+      T_CHECK (false, "no GStreamer has %s", format->name);
 #endif
     }
   }
-  EXPECT (proven + newer == rows, "%u proven, %u newer, %u rows", proven, newer, rows);
-  EXPECT (sobel_format_find ("v210") == NULL && sobel_format_find (NULL) == NULL && sobel_format_find ("") == NULL,
-          "found what is not there");
+  T_CHECK (proven + newer == rows, "%u proven, %u newer, %u rows", proven, newer, rows);
+  T_CHECK (sobel_format_find ("v210") == NULL && sobel_format_find (NULL) == NULL && sobel_format_find ("") == NULL,
+           "found what is not there");
   printf ("%u formats proven, %u of newer GStreamer versions\n", proven, newer);
-  return expect_result ("format");
+  return t_result ();
 }

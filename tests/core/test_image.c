@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Row sizes, plane rows and fields of pictures. */
-#include "expect.h"
-
 #include "sobelimage.h"
+#include "testutil.h"
 
 static void
 check_row (const char *name, unsigned plane, int32_t width, size_t bytes)
@@ -11,7 +10,7 @@ check_row (const char *name, unsigned plane, int32_t width, size_t bytes)
   const SobelFormat *f = sobel_format_find (name);
   const size_t got = sobel_image_row_bytes (f, plane, width);
 
-  EXPECT (got == bytes, "%s plane %u, %d wide: %zu, not %zu bytes", name, plane, width, got, bytes);
+  T_CHECK (got == bytes, "%s plane %u, %d wide: %zu, not %zu bytes", name, plane, width, got, bytes);
 }
 
 static void
@@ -20,7 +19,7 @@ check_rows (const char *name, unsigned plane, int32_t height, int32_t rows)
   const SobelFormat *f = sobel_format_find (name);
   const int32_t got = sobel_image_plane_rows (f, plane, height);
 
-  EXPECT (got == rows, "%s plane %u, %d high: %d, not %d rows", name, plane, height, got, rows);
+  T_CHECK (got == rows, "%s plane %u, %d high: %d, not %d rows", name, plane, height, got, rows);
 }
 
 static void
@@ -79,25 +78,25 @@ check_fields (void)
   image.plane[2] = (SobelPlane){v, -4, 3};
 
   field = sobel_image_field (&image, 0);
-  EXPECT (field.width == 4 && field.height == 3, "%dx%d", field.width, field.height);
-  EXPECT (field.plane[0].data == luma && field.plane[0].stride == 16 && field.plane[0].rows == 3, "luma");
-  EXPECT (field.plane[1].data == u && field.plane[1].stride == 8 && field.plane[1].rows == 2, "u");
-  EXPECT (field.plane[2].data == v && field.plane[2].stride == -8 && field.plane[2].rows == 2, "v");
+  T_CHECK (field.width == 4 && field.height == 3, "%dx%d", field.width, field.height);
+  T_CHECK (field.plane[0].data == luma && field.plane[0].stride == 16 && field.plane[0].rows == 3, "luma");
+  T_CHECK (field.plane[1].data == u && field.plane[1].stride == 8 && field.plane[1].rows == 2, "u");
+  T_CHECK (field.plane[2].data == v && field.plane[2].stride == -8 && field.plane[2].rows == 2, "v");
 
   image.plane[2].data = v + 60;
   field = sobel_image_field (&image, 1);
-  EXPECT (field.height == 2, "height %d", field.height);
-  EXPECT (field.plane[0].data == luma + 8 && field.plane[0].rows == 2, "luma");
-  EXPECT (field.plane[1].data == u + 4 && field.plane[1].rows == 2, "u");
-  EXPECT (field.plane[2].data == v + 56 && field.plane[2].rows == 1, "v");
+  T_CHECK (field.height == 2, "height %d", field.height);
+  T_CHECK (field.plane[0].data == luma + 8 && field.plane[0].rows == 2, "luma");
+  T_CHECK (field.plane[1].data == u + 4 && field.plane[1].rows == 2, "u");
+  T_CHECK (field.plane[2].data == v + 56 && field.plane[2].rows == 1, "v");
 
   image.height = 1;
   image.plane[0].rows = 1;
   image.plane[1].rows = image.plane[2].rows = 1;
   field = sobel_image_field (&image, 0);
-  EXPECT (field.height == 1 && field.plane[0].rows == 1 && field.plane[1].rows == 1, "field of one row");
+  T_CHECK (field.height == 1 && field.plane[0].rows == 1 && field.plane[1].rows == 1, "field of one row");
   field = sobel_image_field (&image, 1);
-  EXPECT (field.height == 0 && field.plane[0].rows == 0 && field.plane[1].rows == 0, "field of no row");
+  T_CHECK (field.height == 0 && field.plane[0].rows == 0 && field.plane[1].rows == 0, "field of no row");
 }
 
 int
@@ -105,5 +104,5 @@ main (void)
 {
   check_row_bytes ();
   check_fields ();
-  return expect_result ("image");
+  return t_result ();
 }

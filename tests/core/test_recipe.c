@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Recipes: constants of ranges and matrices, colours, thresholds, plane uses; and the hue of the direction mode. */
-#include "expect.h"
-
 #include "sobelarith.h"
+#include "testutil.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,49 +29,49 @@ check_ranges (void)
   SobelRecipe r;
 
   r = make ("I420", NULL, false, 0.299, 0.114, &params);
-  EXPECT (r.black == 16 && r.range == 219 && r.max_code == 255 && r.neutral == 128, "8 bit limited");
-  EXPECT (r.exact && r.unit == 1 && r.outside == 16 && r.side == 1 && r.centre == 2 && !r.gray_out, "defaults");
+  T_CHECK (r.black == 16 && r.range == 219 && r.max_code == 255 && r.neutral == 128, "8 bit limited");
+  T_CHECK (r.exact && r.unit == 1 && r.outside == 16 && r.side == 1 && r.centre == 2 && !r.gray_out, "defaults");
   r = make ("P010_10LE", NULL, false, 0.299, 0.114, &params);
-  EXPECT (r.black == 64 && r.range == 876 && r.max_code == 1023 && r.neutral == 512, "10 bit limited");
+  T_CHECK (r.black == 64 && r.range == 876 && r.max_code == 1023 && r.neutral == 512, "10 bit limited");
   r = make ("Y444_16LE", NULL, false, 0.299, 0.114, &params);
-  EXPECT (r.black == 4096 && r.range == 56064 && r.max_code == 65535 && r.neutral == 32768, "16 bit limited");
+  T_CHECK (r.black == 4096 && r.range == 56064 && r.max_code == 65535 && r.neutral == 32768, "16 bit limited");
   r = make ("I420", NULL, true, 0.299, 0.114, &params);
-  EXPECT (r.black == 0 && r.range == 255, "8 bit full");
+  T_CHECK (r.black == 0 && r.range == 255, "8 bit full");
   /* RGB is full range, whatever its caps say; gray is what its caps say. */
   r = make ("RGB", NULL, false, 0, 0, &params);
-  EXPECT (r.black == 0 && r.range == 255, "RGB");
+  T_CHECK (r.black == 0 && r.range == 255, "RGB");
   r = make ("GRAY16_LE", NULL, false, 0, 0, &params);
-  EXPECT (r.black == 4096 && r.range == 56064, "limited gray");
+  T_CHECK (r.black == 4096 && r.range == 56064, "limited gray");
   r = make ("GRAY16_LE", NULL, true, 0, 0, &params);
-  EXPECT (r.black == 0 && r.range == 65535, "full gray");
+  T_CHECK (r.black == 0 && r.range == 65535, "full gray");
 
   other.precision = SOBEL_PRECISION_FLOAT;
   r = make ("RGB", NULL, false, 0, 0, &other);
-  EXPECT (r.unit == 1000 && !r.exact, "float BT.601");
+  T_CHECK (r.unit == 1000 && !r.exact, "float BT.601");
   r = make ("I420", NULL, false, 0.299, 0.114, &other);
-  EXPECT (r.unit == 1 && r.exact, "float acts on RGB alone");
+  T_CHECK (r.unit == 1 && r.exact, "float acts on RGB alone");
   other.luma = SOBEL_LUMA_BT2020;
   r = make ("GBR_16BE", NULL, false, 0, 0, &other);
-  EXPECT (r.unit == 10000 && r.luma_weight[0] == 2627 && r.luma_weight[1] == 6780 && r.luma_weight[2] == 593, "2020");
-  EXPECT (sobel_luma_rgb (&r, 65535, 65535, 65535) == 655350000u, "white in units of 1/u");
+  T_CHECK (r.unit == 10000 && r.luma_weight[0] == 2627 && r.luma_weight[1] == 6780 && r.luma_weight[2] == 593, "2020");
+  T_CHECK (sobel_luma_rgb (&r, 65535, 65535, 65535) == 655350000u, "white in units of 1/u");
 
   other = params;
   other.gain = 1.5;
   r = make ("GRAY8", NULL, true, 0, 0, &other);
-  EXPECT (!r.exact && r.gain == 1.5, "gain");
+  T_CHECK (!r.exact && r.gain == 1.5, "gain");
   other.op = SOBEL_OPERATOR_SCHARR;
   r = make ("GRAY8", NULL, true, 0, 0, &other);
-  EXPECT (r.side == 3 && r.centre == 10, "scharr");
+  T_CHECK (r.side == 3 && r.centre == 10, "scharr");
   other.op = SOBEL_OPERATOR_PREWITT;
   r = make ("GRAY8", NULL, true, 0, 0, &other);
-  EXPECT (r.side == 1 && r.centre == 1, "prewitt");
+  T_CHECK (r.side == 1 && r.centre == 1, "prewitt");
 
   r = make ("I420", "GRAY8", false, 0.299, 0.114, &params);
-  EXPECT (r.gray_out && r.gray_max == 255, "8 bit gray out");
+  T_CHECK (r.gray_out && r.gray_max == 255, "8 bit gray out");
   r = make ("I420_10LE", "GRAY16_LE", false, 0.299, 0.114, &params);
-  EXPECT (r.gray_out && r.gray_max == 65535, "16 bit gray out");
-  EXPECT (sobel_gray_scale (&r, 876) == 65535 && sobel_gray_scale (&r, 0) == 0 && sobel_gray_scale (&r, 1) == 75,
-          "%u", sobel_gray_scale (&r, 1));
+  T_CHECK (r.gray_out && r.gray_max == 65535, "16 bit gray out");
+  T_CHECK (sobel_gray_scale (&r, 876) == 65535 && sobel_gray_scale (&r, 0) == 0 && sobel_gray_scale (&r, 1) == 75,
+           "%u", sobel_gray_scale (&r, 1));
 }
 
 static void
@@ -91,9 +90,9 @@ check_thresholds (void)
 
     params.threshold = cases[i].threshold;
     r = make ("I420", NULL, false, 0.299, 0.114, &params);
-    EXPECT (r.threshold == cases[i].limited, "%g: %u", cases[i].threshold, r.threshold);
+    T_CHECK (r.threshold == cases[i].limited, "%g: %u", cases[i].threshold, r.threshold);
     r = make ("I420", NULL, true, 0.299, 0.114, &params);
-    EXPECT (r.threshold == cases[i].full, "%g: %u", cases[i].threshold, r.threshold);
+    T_CHECK (r.threshold == cases[i].full, "%g: %u", cases[i].threshold, r.threshold);
   }
 }
 
@@ -105,9 +104,9 @@ check_colour (const char *format, bool full, uint32_t argb, uint32_t c0, uint32_
 
   params.overlay_color = argb;
   r = make (format, NULL, full, 0.299, 0.114, &params);
-  EXPECT (r.overlay_alpha == argb >> 24, "alpha");
-  EXPECT (r.overlay_code[0] == c0 && r.overlay_code[1] == c1 && r.overlay_code[2] == c2, "%s %08x: %u %u %u", format,
-          argb, r.overlay_code[0], r.overlay_code[1], r.overlay_code[2]);
+  T_CHECK (r.overlay_alpha == argb >> 24, "alpha");
+  T_CHECK (r.overlay_code[0] == c0 && r.overlay_code[1] == c1 && r.overlay_code[2] == c2, "%s %08x: %u %u %u", format,
+           argb, r.overlay_code[0], r.overlay_code[1], r.overlay_code[2]);
 }
 
 static bool
@@ -133,7 +132,7 @@ check_random_colours (void)
     double r, g, b, y, scale, chroma;
     SobelRecipe recipe;
 
-    params.overlay_color = expect_random ();
+    params.overlay_color = t_chance ();
     recipe = make (name, NULL, full, kr, kb, &params);
     r = (params.overlay_color >> 16 & 255) / 255.0;
     g = (params.overlay_color >> 8 & 255) / 255.0;
@@ -141,12 +140,12 @@ check_random_colours (void)
     y = kr * r + kg * g + kb * b;
     scale = (recipe.max_code + 1) / 256.0;
     chroma = full ? recipe.max_code : 224 * scale;
-    EXPECT (rounds_to (recipe.overlay_code[0], full ? recipe.max_code * y : (16 + 219 * y) * scale, recipe.max_code),
-            "%s %08x luma %u", name, params.overlay_color, recipe.overlay_code[0]);
-    EXPECT (rounds_to (recipe.overlay_code[1], recipe.neutral + chroma * (b - y) / (2 - 2 * kb), recipe.max_code),
-            "%s %08x Cb %u", name, params.overlay_color, recipe.overlay_code[1]);
-    EXPECT (rounds_to (recipe.overlay_code[2], recipe.neutral + chroma * (r - y) / (2 - 2 * kr), recipe.max_code),
-            "%s %08x Cr %u", name, params.overlay_color, recipe.overlay_code[2]);
+    T_CHECK (rounds_to (recipe.overlay_code[0], full ? recipe.max_code * y : (16 + 219 * y) * scale, recipe.max_code),
+             "%s %08x luma %u", name, params.overlay_color, recipe.overlay_code[0]);
+    T_CHECK (rounds_to (recipe.overlay_code[1], recipe.neutral + chroma * (b - y) / (2 - 2 * kb), recipe.max_code),
+             "%s %08x Cb %u", name, params.overlay_color, recipe.overlay_code[1]);
+    T_CHECK (rounds_to (recipe.overlay_code[2], recipe.neutral + chroma * (r - y) / (2 - 2 * kr), recipe.max_code),
+             "%s %08x Cr %u", name, params.overlay_color, recipe.overlay_code[2]);
   }
 }
 
@@ -170,10 +169,10 @@ check_colours (void)
 
   /* Gray made from another format: a gray code of the input's range. */
   r = make ("I420", "GRAY8", false, 0.299, 0.114, &params);
-  EXPECT (r.overlay_code[0] == 81, "%u", r.overlay_code[0]);
+  T_CHECK (r.overlay_code[0] == 81, "%u", r.overlay_code[0]);
   params.luma = SOBEL_LUMA_BT709;
   r = make ("RGB", "GRAY8", false, 0, 0, &params);
-  EXPECT (r.overlay_code[0] == 54, "%u", r.overlay_code[0]);
+  T_CHECK (r.overlay_code[0] == 54, "%u", r.overlay_code[0]);
   check_random_colours ();
 }
 
@@ -196,9 +195,9 @@ check_planes (const char *in, const char *out, SobelMode mode, const char *expec
     got_in[i] = in_use[i] <= 8 ? letters[in_use[i]] : '?';
     got_out[i] = out_use[i] <= 8 ? letters[out_use[i]] : '?';
   }
-  EXPECT (strcmp (got_in, expected_in) == 0 && strcmp (got_out, expected_out) == 0,
-          "%s mode %d: %s to %s, not %s to %s",
-          in, mode, got_in, got_out, expected_in, expected_out);
+  T_CHECK (strcmp (got_in, expected_in) == 0 && strcmp (got_out, expected_out) == 0,
+           "%s mode %d: %s to %s, not %s to %s",
+           in, mode, got_in, got_out, expected_in, expected_out);
 }
 
 static void
@@ -253,7 +252,7 @@ check_hue (void)
   unsigned i;
 
   sobel_hue_shares (0, 0, shares);
-  EXPECT (shares[0] == 1 && shares[1] == 1 && shares[2] == 1, "no gradient is white");
+  T_CHECK (shares[0] == 1 && shares[1] == 1 && shares[2] == 1, "no gradient is white");
   for (i = 0; i < 400000; i++) {
     int c;
     if (i < 160000) {
@@ -261,8 +260,8 @@ check_hue (void)
       gy = (int64_t) (i / 400) - 200;
     } else {
       const unsigned cut = i % 33;
-      gx = (int64_t) (int32_t) expect_random () * 4 >> cut;
-      gy = (int64_t) (int32_t) expect_random () * 4 >> cut;
+      gx = (int64_t) (int32_t) t_chance () * 4 >> cut;
+      gy = (int64_t) (int32_t) t_chance () * 4 >> cut;
     }
     if (gx == 0 && gy == 0)
       continue;
@@ -272,7 +271,7 @@ check_hue (void)
       worst = fmax (worst, fabs (shares[c] - want[c]));
   }
   /* 2 codes of 16 bits are 3e-5. */
-  EXPECT (worst < 5e-6, "hue is off by %g", worst);
+  T_CHECK (worst < 5e-6, "hue is off by %g", worst);
   printf ("largest error of a hue share: %.3g\n", worst);
 }
 
@@ -297,8 +296,8 @@ check_hue_matrix (void)
       for (c = 0; c < 3; c++) {
         const uint32_t code =
             sobel_hue_code (&r, c == 0 ? r.black : r.neutral, sobel_hue_offset (&r, c, shares, r.range));
-        EXPECT (labs ((long) code - (long) r.overlay_code[c]) <= 1, "colour %u, component %d: %u, not %u", i, c, code,
-                r.overlay_code[c]);
+        T_CHECK (labs ((long) code - (long) r.overlay_code[c]) <= 1, "colour %u, component %d: %u, not %u", i, c, code,
+                 r.overlay_code[c]);
       }
     }
   }
@@ -313,5 +312,5 @@ main (void)
   check_plane_uses ();
   check_hue ();
   check_hue_matrix ();
-  return expect_result ("recipe");
+  return t_result ();
 }

@@ -15,6 +15,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void) (address), (void) (size))
 #endif
 
+enum { MAX_DESCRIBED = 100 }; /* failures */
+
 static pthread_mutex_t fail_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned n_failures;
 
@@ -24,12 +26,15 @@ t_fail (const char *file, int line, const char *condition, const char *format, .
   va_list args;
 
   pthread_mutex_lock (&fail_lock);
-  n_failures++;
-  fprintf (stderr, "%s:%d: not true: %s: ", file, line, condition);
-  va_start (args, format);
-  vfprintf (stderr, format, args);
-  va_end (args);
-  fputc ('\n', stderr);
+  if (++n_failures <= MAX_DESCRIBED) {
+    fprintf (stderr, "%s:%d: not true: %s: ", file, line, condition);
+    va_start (args, format);
+    vfprintf (stderr, format, args);
+    va_end (args);
+    fputc ('\n', stderr);
+  }
+  if (n_failures == MAX_DESCRIBED)
+    fprintf (stderr, "(the last failure to be described)\n");
   pthread_mutex_unlock (&fail_lock);
   return false;
 }
@@ -112,6 +117,18 @@ t_random_fill (TRandom *random, void *data, size_t size)
     p += n;
     size -= n;
   }
+}
+
+uint32_t
+t_chance (void)
+{
+  static TRandom stream;
+  static bool seeded = false;
+
+  if (!seeded)
+    stream = t_random (t_seed (1), 0);
+  seeded = true;
+  return (uint32_t) (t_random_next (&stream) >> 32);
 }
 
 /* ---- padded pictures ------------------------------------------------------------------------------ */

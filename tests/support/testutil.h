@@ -14,7 +14,8 @@ enum { T_SKIP = 77 };
 
 /* ---- checks --------------------------------------------------------------------------------------- */
 
-/* Counts a failure, with place and reason on stderr, and goes on. Value: whether `condition` held. */
+/* Counts a failure, with place and reason on stderr (of the first hundred), and goes on. Value: whether `condition`
+ * held. */
 #define T_CHECK(condition, ...) ((condition) ? true : t_fail (__FILE__, __LINE__, #condition, __VA_ARGS__))
 
 /* false. Prints `format` (printf) after the place; may be called from any thread. */
@@ -48,6 +49,9 @@ uint32_t t_random_below (TRandom *random, uint32_t n);
 /* 0 to 1, 1 excluded. */
 double t_random_unit (TRandom *random);
 void t_random_fill (TRandom *random, void *data, size_t size);
+
+/* 32 bits of the program's own stream, which starts at t_seed (1). One thread alone. */
+uint32_t t_chance (void);
 
 /* ---- padded pictures ------------------------------------------------------------------------------ */
 
