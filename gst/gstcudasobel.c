@@ -27,8 +27,6 @@
 #include "gstsobelcudacaps.h"
 #include "gstsobelproperties.h"
 
-#include <string.h>
-
 GST_DEBUG_CATEGORY (gst_cuda_sobel_debug);
 #define GST_CAT_DEFAULT gst_cuda_sobel_debug
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <string.h>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_cuda_sobel_debug);
 #define GST_CAT_DEFAULT gst_cuda_sobel_debug
