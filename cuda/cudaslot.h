@@ -74,8 +74,7 @@ typedef struct SobelCudaDevice
   unsigned n_slots; /* 0: not configured */
   cudaStream_t stream[SOBEL_CUDA_MAX_STREAMS];
   unsigned n_streams;
-  cudaStream_t clock; /* does nothing but record when frames are submitted */
-  cudaEvent_t order;  /* for one stream to wait for another */
+  cudaEvent_t order; /* for one stream to wait for another */
   unsigned frames;   /* submitted */
   atomic_uint in_flight;
   SobelTiming timing; /* of the last frame whose moments were recorded; the waiting thread's */

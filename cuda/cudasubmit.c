@@ -397,10 +397,7 @@ queue_strip (const Work *w, unsigned k, SobelError *error)
 {
   const Strip strip = make_strip (w, k);
   const bool marked = k == 0;
-  /* An event behind an earlier frame's download would be queued with the downloads, behind those of frames before this
-   * one, and this frame's upload behind it: a gap of several frames in the overlap. */
-  const cudaStream_t clock = w->job->in.memory == SOBEL_MEMORY_HOST ? w->device->clock : w->up;
-  SobelStatus status = marked ? mark (w, SOBEL_CUDA_START, clock, error) : SOBEL_STATUS_OK;
+  SobelStatus status = marked ? mark (w, SOBEL_CUDA_START, w->up, error) : SOBEL_STATUS_OK;
 
   if (status == SOBEL_STATUS_OK)
     status = upload (w, &strip, error);
