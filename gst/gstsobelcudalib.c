@@ -63,9 +63,6 @@ resolve (void *handle, GstSobelCudaLib *lib, const Symbol *symbols, gsize n, con
 static void
 find_version (void *handle, GstSobelCudaLib *lib)
 {
-  guint major, minor, micro, nano;
-
-  gst_version (&major, &minor, &micro, &nano);
   if (!lib->has_streams)
     lib->minor = 22;
   else if (!dlsym (handle, "gst_buffer_pool_config_set_cuda_stream_ordered_alloc"))
@@ -74,8 +71,6 @@ find_version (void *handle, GstSobelCudaLib *lib)
     lib->minor = 26;
   else
     lib->minor = 28;
-  /* Odd numbers are those of development versions on the way to the next. */
-  lib->micro = minor == lib->minor ? micro : 0;
 }
 
 static gpointer

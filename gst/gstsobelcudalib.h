@@ -38,7 +38,6 @@ typedef struct
 typedef struct
 {
   guint minor; /* of the GStreamer 1.x whose rules hold: 22, 24, 26 or 28 */
-  guint micro;
 
   /* Loads the driver's library; starts nothing. Until this was TRUE nothing below may be called that talks to the
    * driver: 1.22 ends the process then. */
