@@ -149,6 +149,8 @@ class PluginTest(unittest.TestCase):
                        capture_output=True)
         installed = target / str(plugins_folder()).lstrip('/') / 'libgstcudasobel.so'
         self.assertTrue(installed.exists(), [str(p) for p in target.rglob('*')])
+        self.assertEqual(sorted(p.name for p in target.rglob('*') if p.is_file()),
+                         ['GstCudaSobel.prs', 'libgstcudasobel.so'])
         result = self.run_tool('gst-inspect-1.0', 'cudasobel', GST_PLUGIN_PATH_1_0=str(installed.parent))
         self.assertIn(str(installed), result.stdout)
 
