@@ -82,11 +82,11 @@ flush_a_pusher (Rig *rig, Pusher *pusher, GThread *thread, gboolean release)
   rig_no_trouble (rig);
 }
 
+/* A flush while `pusher` waits for a GPU that finishes nothing, once `n` of its frames are there. */
 static void
-wakes_the_wait_for_a_slot (void)
+flush_while_the_gpu_stands (Pusher pusher, guint n)
 {
   const EGpu told = { .pixels = TRUE, .options = { .finish = FAKE_FINISH_TOLD } };
-  Pusher pusher = { NULL, 0, 6, FALSE, GST_FLOW_OK };
   GThread *thread;
   Rig *rig;
 
@@ -94,26 +94,21 @@ wakes_the_wait_for_a_slot (void)
   rig = pusher.rig = rig_new ("backend=cuda ring-size=3");
   T_CHECK (rig_start (rig, CAPS), "does not start");
   thread = g_thread_new ("pusher", push_pictures, &pusher);
-  let_it_wait (3);
+  let_it_wait (n);
   flush_a_pusher (rig, &pusher, thread, TRUE);
   rig_free (rig);
 }
 
 static void
+wakes_the_wait_for_a_slot (void)
+{
+  flush_while_the_gpu_stands ((Pusher){ NULL, 0, 6, FALSE, GST_FLOW_OK }, 3);
+}
+
+static void
 wakes_a_drain (void)
 {
-  const EGpu told = { .pixels = TRUE, .options = { .finish = FAKE_FINISH_TOLD } };
-  Pusher pusher = { NULL, 0, 2, TRUE, GST_FLOW_OK };
-  GThread *thread;
-  Rig *rig;
-
-  et_gpu_set (&told);
-  rig = pusher.rig = rig_new ("backend=cuda ring-size=3");
-  T_CHECK (rig_start (rig, CAPS), "does not start");
-  thread = g_thread_new ("pusher", push_pictures, &pusher);
-  let_it_wait (2);
-  flush_a_pusher (rig, &pusher, thread, TRUE);
-  rig_free (rig);
+  flush_while_the_gpu_stands ((Pusher){ NULL, 0, 2, TRUE, GST_FLOW_OK }, 2);
 }
 
 /* As a sink does that has its preroll. */
