@@ -99,7 +99,7 @@ acquire_output (GstCudaSobel *self, GstSobelInFlight *f, gboolean gpu)
   GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
   /* The CPU can write straight into downstream's memory; what a GPU puts into system memory goes through pinned
    * memory, and a buffer of downstream's pool is taken when it is there, not while it is computed. */
-  const gboolean direct = self->downstream_pool && (self->cuda.out || !f->pinned);
+  const gboolean direct = self->downstream_pool && (self->cuda.out || !f->asynchronous);
   GstBufferPool *pool = direct ? self->downstream_pool : self->own_pool;
   GstMapFlags flags = direct || self->cuda.out ? GST_MAP_WRITE : GST_MAP_READ;
   gchar *reason = NULL;
@@ -190,7 +190,7 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
   job->kernel = params.kernel;
   job->interlaced = is_interlaced (&filter->in_info, f->in);
 
-  flow = acquire_output (self, f, f->pinned);
+  flow = acquire_output (self, f, f->asynchronous);
   if (flow != GST_FLOW_OK)
     return flow;
   in = f->in;
@@ -202,7 +202,8 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
       planes |= 1u << i;
   for (i = 0; i < self->config.out->n_planes; i++)
     has_neutral |= (out_use[i] & SOBEL_PLANE_NEUTRAL) != 0;
-  if (f->pinned && f->in_map.image.memory == SOBEL_MEMORY_HOST && !(f->in_map.memory && f->in_map.memory->pinned)) {
+  if (f->asynchronous && f->in_map.image.memory == SOBEL_MEMORY_HOST &&
+      !(f->in_map.memory && f->in_map.memory->pinned)) {
     flow = stage_input (self, f, planes);
     if (flow != GST_FLOW_OK)
       return flow;
@@ -297,7 +298,7 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
   memset (f, 0, sizeof *f);
   f->in = buffer;
   f->arrival = self->arrival;
-  f->pinned = sobel_device_is_asynchronous (sobel_ring_device (self->ring));
+  f->asynchronous = sobel_device_is_asynchronous (sobel_ring_device (self->ring));
   frame->user = f;
 
   passes = settings.bypass && self->config.in == self->config.out;
@@ -387,7 +388,7 @@ finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
   if (frame->status != SOBEL_STATUS_OK) {
     gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
     if (g_atomic_int_get (&self->flow) != GST_FLOW_ERROR)
-      GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("The GPU failed to compute a video frame."),
+      GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("A video frame could not be computed."),
                          ("%s: %s", sobel_status_name (frame->status), frame->error.message));
     *flow = GST_FLOW_ERROR;
     release_in_flight (f);
@@ -400,7 +401,7 @@ finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
   gst_sobel_frame_unmap (&f->in_map);
   gst_clear_buffer (&f->in);
 
-  if (self->downstream_pool && f->pinned && f->out_map.buffer && !self->cuda.out)
+  if (self->downstream_pool && f->asynchronous && f->out_map.buffer && !self->cuda.out)
     out = copy_to_downstream_pool (self, f, flow);
   else
     out = g_steal_pointer (&f->out);
@@ -449,10 +450,15 @@ gst_cuda_sobel_stream_open (GstCudaSobel *self)
   GST_OBJECT_LOCK (pad);
   shut = GST_PAD_MODE (pad) != GST_PAD_MODE_PUSH;
   GST_OBJECT_UNLOCK (pad);
-  if (shut)
+  if (shut) {
     gst_cuda_sobel_stream_set_flushing (self, TRUE);
-  else if (gst_pad_get_task_state (pad) != GST_TASK_STARTED)
-    gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL);
+  } else if (gst_pad_get_task_state (pad) != GST_TASK_STARTED &&
+             !gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL)) {
+    /* Nobody would take out what goes in. */
+    gst_cuda_sobel_stream_set_flushing (self, TRUE);
+    g_atomic_int_set (&self->flow, GST_FLOW_ERROR);
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Video frames cannot be sent on."), ("no thread for the output task"));
+  }
 }
 
 /* ---- the ring's callbacks ------------------------------------------------------------------------- */
@@ -528,7 +534,7 @@ frame_submitted (void *user, SobelFrame *frame)
 {
   GstSobelInFlight *f = frame->user;
 
-  if (frame->has_work && !f->pinned) {
+  if (frame->has_work && !f->asynchronous) {
     gst_sobel_frame_unmap (&f->in_map);
     gst_clear_buffer (&f->in);
   }

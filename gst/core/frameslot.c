@@ -37,7 +37,8 @@ device_failed (SobelDevice *device, SobelStatus status, const char *what, unsign
 
 /* ---- the lost device and the fallback: no lock held ------------------------------------------------ */
 
-/* Once: whoever calls has seen that the device was not lost, and no other thread takes frames out meanwhile. */
+/* Once: whoever calls has seen that the device was not lost, and no other thread takes frames out meanwhile. Until this
+ * has the lock, the producer goes on giving frames to the device, as many as there are free slots. */
 static void
 declare_lost (SobelRing *ring, const SobelError *error)
 {

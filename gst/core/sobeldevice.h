@@ -16,8 +16,9 @@ extern "C" {
  * both for one slot. `host_alloc`, `info` and a block's `free` may be called by any thread at any time.
  *
  * A lost device is asked for little more. After a failed submit: `wait` for the frames before it, which is OK for
- * those that are finished. After a failed or given-up wait: at most one submit, by a thread that did not know yet;
- * it may fail or be swallowed. Then only `host_alloc` (by threads that still use its pools), `info` and `destroy`. */
+ * those that are finished. After a failed or given-up wait: no other wait, but submits by a thread that does not know
+ * yet, at most one for each slot but the one that was waited for. Each may fail, and is then the last, or be swallowed.
+ * Then only `host_alloc` (by threads that still use its pools), `info` and `destroy`. */
 
 /* Memory that the device transfers from and to without the host's help. Ordinary process memory: it stays
  * readable whatever happens to the device, and outlives the device. */
