@@ -1,11 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Installs what is missing, builds, and makes an edge video and an edge picture.
-#
-# usage: sh tests/demo.sh [CLIP [PICTURE]]
-# Without arguments: a 1080p phone video and a photograph of Debian's package forensics-samples-files.
 
 set -eu
+
+usage () {
+  cat <<EOF
+usage: sh tests/demo.sh [CLIP [PICTURE]]
+Without arguments: a 1080p phone video and a photograph of Debian's package forensics-samples-files.
+EOF
+}
+
+case ${1:-} in
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  -*)
+    usage >&2
+    exit 2
+    ;;
+esac
 clip=${1:-}
 picture=${2:-}
 for file in "$clip" "$picture"; do
@@ -81,13 +96,19 @@ else
   video=edges.mkv encoder="jpegenc ! matroskamux"
 fi
 
+# The picture as the camera was held. jpegparse reads that; GStreamer 1.22 leaves it out unless asked. videoconvert is
+# for formats that videoflip does not take.
+export GST_PLUGIN_FEATURE_RANK="jpegparse:PRIMARY${GST_PLUGIN_FEATURE_RANK:+,$GST_PLUGIN_FEATURE_RANK}"
+upright="videoconvert ! videoflip video-direction=auto"
+
 say "Edges of $clip"
-# shellcheck disable=SC2086 # the encoder is several words
-play filesrc location="$clip" ! decodebin ! video/x-raw ! queue ! cudasobel backend=auto \
+# shellcheck disable=SC2086 # several words
+play filesrc location="$clip" ! decodebin ! video/x-raw ! queue ! $upright ! cudasobel backend=auto \
   ! progressreport update-freq=1 ! videoconvert ! $encoder ! filesink location="$work/$video"
 
 say "Edges of $picture"
-play filesrc location="$picture" ! decodebin ! video/x-raw ! cudasobel backend=auto ! videoconvert \
+# shellcheck disable=SC2086 # several words
+play filesrc location="$picture" ! decodebin ! video/x-raw ! $upright ! cudasobel backend=auto ! videoconvert \
   ! pngenc snapshot=true ! filesink location="$work/edges.png"
 
 for made in "$video" edges.png; do

@@ -483,6 +483,8 @@ main (int argc, char **argv)
   GOptionContext *context = g_option_context_new ("- edges of many pictures and clips");
   int result;
 
+  /* It reads how a picture was held. GStreamer 1.22 leaves it out unless asked. */
+  g_setenv ("GST_PLUGIN_FEATURE_RANK", "jpegparse:PRIMARY", FALSE);
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_add_group (context, gst_init_get_option_group ());
   if (!g_option_context_parse (context, &argc, &argv, &error) || !inputs) {

@@ -14,6 +14,10 @@ import time
 from support import (check, finish, has_element, need, open_terminal, read_png, run, temporary_folder, wait_for,
                      write_png)
 
+# EXIF with nothing but the orientation: turn the picture to the right by a quarter.
+TIFF = b'MM\0*\0\0\0\x08\0\x01' + b'\x01\x12\0\x03\0\0\0\x01\0\x06\0\0' + bytes(4)
+HELD_UPRIGHT = b'\xff\xe1' + (len(TIFF) + 8).to_bytes(2, 'big') + b'Exif\0\0' + TIFF
+
 
 def make_inputs(folder):
     write_png(os.path.join(folder, 'step.png'), 64, 48, lambda x, y: ((200,) if x >= 32 else (40,)) * 3)
@@ -26,12 +30,25 @@ def make_inputs(folder):
             'avimux name=m ! filesink location=silent.avi '
             'videotestsrc num-buffers=15 ! video/x-raw,width=64,height=64,framerate=15/1 ! jpegenc ! m.'):
         subprocess.run(['gst-launch-1.0', '-q', *line.split()], cwd=folder, check=True, timeout=60)
+    with open(os.path.join(folder, 'bars.jpg'), 'rb') as file:
+        jpeg = file.read()
+    with open(os.path.join(folder, 'turned.jpg'), 'wb') as file:
+        file.write(jpeg[:2] + HELD_UPRIGHT + jpeg[2:])
     with open(os.path.join(folder, 'broken.jpg'), 'wb') as file:
         file.write(b'not a picture')
     with open(os.path.join(folder, 'clip.mkv'), 'rb') as whole, open(os.path.join(folder, 'cut.mkv'), 'wb') as cut:
         cut.write(whole.read(300))
     with open(os.path.join(folder, 'notes.txt'), 'w', encoding='utf-8') as file:
         file.write('neither picture nor clip\n')
+
+
+def jpeg_size(path):
+    """(width, height) of a baseline JPEG."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    frame = data.index(b'\xff\xc0')
+    height, width = int.from_bytes(data[frame + 5:frame + 7], 'big'), int.from_bytes(data[frame + 7:frame + 9], 'big')
+    return width, height
 
 
 def streams(path):
@@ -43,11 +60,11 @@ def streams(path):
 def check_folder(batch, folder, out):
     status, text = run(batch, folder, '--out', out, '--set', 'threshold=0.1', '--give-up=15')
     check(status == 1, f'exit status {status} although files are broken')
-    check(sorted(os.listdir(out)) == ['bars.jpg', 'clip.mkv', 'flat.PNG', 'silent.avi.mkv', 'step.png'],
+    check(sorted(os.listdir(out)) == ['bars.jpg', 'clip.mkv', 'flat.PNG', 'silent.avi.mkv', 'step.png', 'turned.jpg'],
           f'in the folder: {sorted(os.listdir(out))}\n{text}')
     for name in os.listdir(out):
         check(f'-> {os.path.join(out, name)}' in text, f'{name} is not told')
-    check('5 of 7 converted' in text, text)
+    check('6 of 8 converted' in text, text)
     for name in ('broken.jpg', 'cut.mkv'):
         check(re.search(rf'^failed: .*{name}: \S', text, re.MULTILINE), f'{name} is not listed: {text}')
     check('notes.txt' not in text, text)
@@ -56,6 +73,10 @@ def check_folder(batch, folder, out):
     check((width, height) == (64, 48), f'{width}x{height}')
     check(rows[20][30] == (0, 0, 0) and rows[20][31] == (255, 255, 255) and rows[20][34] == (0, 0, 0),
           f'edges: {rows[20][29:36]}')
+    check(jpeg_size(os.path.join(out, 'bars.jpg')) == (160, 120), 'the size of a picture')
+    if has_element('jpegparse'):
+        size = jpeg_size(os.path.join(out, 'turned.jpg'))
+        check(size == (120, 160), f'a picture that was held upright is {size}')
     found = streams(os.path.join(out, 'clip.mkv'))
     check('audio/x-vorbis' in found and 'video/' in found, f'the clip lost a stream: {found}')
 

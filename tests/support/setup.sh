@@ -16,16 +16,6 @@ die () {
   exit 1
 }
 
-as_root () {
-  if [ "$(id -u)" -eq 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    die "root or sudo is needed to install: $missing"
-  fi
-}
-
 # quietly LOG COMMAND...: the command's output goes to LOG, and is shown only if it fails.
 quietly () {
   quiet_log=$1
@@ -51,12 +41,24 @@ install_missing () {
     esac
   done
   [ -n "$missing" ] || return 0
+  # "sudo", where it takes that.
+  as_root=
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null ||
+      die "root or sudo is needed to install packages. As root: apt-get install --no-install-recommends$missing"
+    as_root=sudo
+  fi
   say "Installing:$missing"
   apt_log=$(mktemp)
-  apt="env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300"
+  apt="env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300"
+  # One broken list of many need not matter: whether the packages are there decides.
   # shellcheck disable=SC2086 # lists of words
-  if ! { quietly "$apt_log" as_root $apt update &&
-    quietly "$apt_log" as_root $apt --no-install-recommends install $missing; }; then
+  quietly "$apt_log" $as_root $apt update || say "Going on with the lists of packages that are there"
+  # shellcheck disable=SC2086 # lists of words
+  $as_root $apt --no-install-recommends --assume-no install $missing 2>/dev/null </dev/null |
+    sed -n 's/^Need to get \(.*\) of archives\.$/   \1 to download/p'
+  # shellcheck disable=SC2086 # lists of words
+  if ! quietly "$apt_log" $as_root $apt --no-install-recommends -y install $missing; then
     rm -f "$apt_log"
     die "the packages could not be installed"
   fi

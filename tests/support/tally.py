@@ -10,6 +10,7 @@ usage: tally.py stage NAME TESTLOG.json TALLY    adds one run to the file TALLY,
 import collections
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -20,7 +21,7 @@ SKIPPED = {'SKIP', 'IGNORED'}
 def count(log):
     """log: lines of JSON, one a test. A test has one line; whatever is neither passed nor skipped has failed."""
     counts = collections.Counter()
-    failures = []
+    failures, skipped = [], []
     for line in log:
         if not line.strip():
             continue
@@ -29,17 +30,19 @@ def count(log):
             counts['passed'] += 1
         elif test['result'] in SKIPPED:
             counts['skipped'] += 1
+            reason = re.search(r'^skipped: *(.*)', test.get('stdout', ''), re.MULTILINE)
+            skipped.append(test['name'] + (f': {reason.group(1)}' if reason else ''))
         else:
             counts['failed'] += 1
             failures.append(f"{test['name']} ({test['result']})")
-    return counts, failures
+    return counts, failures, skipped
 
 
 def stage(name, log_path, tally_path):
-    counts, failures = collections.Counter(), []
+    counts, failures, skipped = collections.Counter(), [], []
     if os.path.exists(log_path):
         with open(log_path, encoding='utf-8') as log:
-            counts, failures = count(log)
+            counts, failures, skipped = count(log)
     if not counts['passed'] + counts['failed']:
         counts['failed'] += 1
         failures.append('no test was run')
@@ -48,6 +51,8 @@ def stage(name, log_path, tally_path):
         tally.write('\n')
     print(f"-- {name}: {counts['passed']} of {counts['passed'] + counts['failed']} tests are fine"
           + (f", {counts['skipped']} could not run here" if counts['skipped'] else ''))
+    for test in skipped:
+        print(f'--   skipped: {test}')
     for failure in failures:
         print(f'--   failed in {name}: {failure}')
 
@@ -68,8 +73,10 @@ def total(tally_path):
 def self_test():
     lines = [json.dumps({'name': f't{i}', 'result': r}) for i, r in enumerate(
         ['OK', 'EXPECTEDFAIL', 'SKIP', 'FAIL', 'TIMEOUT', 'ERROR', 'UNEXPECTEDPASS', 'INTERRUPT'])]
-    counts, failures = count(lines + ['\n'])
-    assert counts == {'passed': 2, 'skipped': 1, 'failed': 5} and len(failures) == 5, (counts, failures)
+    lines.append(json.dumps({'name': 'gpu', 'result': 'SKIP', 'stdout': 'one\nskipped: no GPU here\n'}))
+    counts, failures, skipped = count(lines + ['\n'])
+    assert counts == {'passed': 2, 'skipped': 2, 'failed': 5} and len(failures) == 5, (counts, failures)
+    assert skipped == ['t2', 'gpu: no GPU here'], skipped
     with tempfile.TemporaryDirectory() as work:
         tally = os.path.join(work, 'tally')
         assert total(tally) == ('0 passed, 0 failed', False), 'nothing run is no success'
