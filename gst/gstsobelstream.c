@@ -440,6 +440,21 @@ gst_cuda_sobel_stream_loop (gpointer pad)
   sobel_ring_release (self->ring, frame);
 }
 
+/* The output task got no thread: nobody would take out what goes in. */
+static void
+give_up_output (GstCudaSobel *self, GstPad *pad)
+{
+  GstTask *task;
+
+  gst_cuda_sobel_stream_set_flushing (self, TRUE);
+  /* Whoever stops a task waits for its thread, also for one that never was. */
+  GST_OBJECT_LOCK (pad);
+  task = g_steal_pointer (&GST_PAD_TASK (pad));
+  GST_OBJECT_UNLOCK (pad);
+  gst_clear_object (&task);
+  GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Video frames cannot be sent on."), ("no thread for the output task"));
+}
+
 void
 gst_cuda_sobel_stream_open (GstCudaSobel *self)
 {
@@ -454,10 +469,7 @@ gst_cuda_sobel_stream_open (GstCudaSobel *self)
     gst_cuda_sobel_stream_set_flushing (self, TRUE);
   } else if (gst_pad_get_task_state (pad) != GST_TASK_STARTED &&
              !gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL)) {
-    /* Nobody would take out what goes in. */
-    gst_cuda_sobel_stream_set_flushing (self, TRUE);
-    g_atomic_int_set (&self->flow, GST_FLOW_ERROR);
-    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Video frames cannot be sent on."), ("no thread for the output task"));
+    give_up_output (self, pad);
   }
 }
 

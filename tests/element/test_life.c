@@ -3,6 +3,8 @@
 #include "rig.h"
 #include "usage.h"
 
+#include <string.h>
+
 #define CAPS "video/x-raw,format=I420,width=64,height=48,framerate=25/1"
 
 /* ---- caps ----------------------------------------------------------------------------------------- */
@@ -240,6 +242,74 @@ stops_in_time (void)
   rig_free (rig);
 }
 
+/* ---- no thread ------------------------------------------------------------------------------------ */
+
+typedef GstTaskPool BarePool;
+typedef GstTaskPoolClass BarePoolClass;
+
+static GType bare_pool_get_type (void);
+G_DEFINE_TYPE (BarePool, bare_pool, GST_TYPE_TASK_POOL)
+
+static gpointer
+bare_pool_push (GstTaskPool *pool, GstTaskPoolFunction function, gpointer user_data, GError **error)
+{
+  g_set_error_literal (error, GST_CORE_ERROR, GST_CORE_ERROR_THREAD, "no more threads");
+  return NULL;
+}
+
+static void
+bare_pool_init (BarePool *self)
+{
+}
+
+static void
+bare_pool_class_init (BarePoolClass *klass)
+{
+  klass->push = bare_pool_push;
+}
+
+static GstBusSyncReply
+give_no_thread (GstBus *bus, GstMessage *message, gpointer pool)
+{
+  GstStreamStatusType type;
+  GstElement *owner;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_STREAM_STATUS) {
+    gst_message_parse_stream_status (message, &type, &owner);
+    if (type == GST_STREAM_STATUS_TYPE_CREATE)
+      gst_task_set_pool (g_value_get_object (gst_message_get_stream_status_object (message)), pool);
+  }
+  return GST_BUS_PASS;
+}
+
+static void
+no_warning (const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer user_data)
+{
+}
+
+/* The output task gets no thread: an error, and nobody waits for frames that will not leave. */
+static void
+no_thread (void)
+{
+  GstTaskPool *pool = g_object_new (bare_pool_get_type (), NULL);
+  Rig *rig = rig_new ("backend=cpu");
+  GLogFunc usual = g_log_set_default_handler (no_warning, NULL);
+  gchar *text = NULL;
+
+  gst_object_ref_sink (pool);
+  gst_bus_set_sync_handler (rig->bus, give_no_thread, pool, NULL);
+  if (rig_start (rig, CAPS))
+    T_CHECK (rig_push_pictures (rig, 0, 8) != GST_FLOW_OK, "frames are taken");
+  T_CHECK (rig_messages (rig, GST_MESSAGE_ERROR, &text) > 0, "no error");
+  T_CHECK (text && strstr (text, "output task"), "said: %s", text);
+  rig_forget (rig);
+  g_log_set_default_handler (usual, NULL);
+  gst_bus_set_sync_handler (rig->bus, NULL, NULL, NULL);
+  g_free (text);
+  rig_free (rig);
+  gst_object_unref (pool);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -249,6 +319,7 @@ main (int argc, char **argv)
     { "many-elements", many_elements },
     { "any-order", any_order },
     { "stops-in-time", stops_in_time },
+    { "no-thread", no_thread },
     { NULL, NULL },
   };
 
