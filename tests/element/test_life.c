@@ -292,7 +292,7 @@ no_warning (const gchar *domain, GLogLevelFlags level, const gchar *message, gpo
 static void
 no_thread (void)
 {
-  static GstTaskPool *pool; /* for good: a task keeps it that was never joined */
+  static GstTaskPool *volatile pool; /* for good: a task keeps it that was never joined */
   Rig *rig = rig_new ("backend=cpu");
   GLogFunc usual = g_log_set_default_handler (no_warning, NULL);
   gchar *text = NULL;
