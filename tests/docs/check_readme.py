@@ -33,18 +33,21 @@ def check_properties(readme):
         actual[name] = (default, values.split(), when)
     written = {}
     for row in re.findall(r'^\| `([a-z-]+)` \| (.*?) \| (.*?) \|', readme, re.MULTILINE):
-        written[row[0]] = (re.findall(r'`([a-z0-9]+)`', row[1]), row[1].split()[0].strip('`,;'), row[2])
+        written[row[0]] = (re.findall(r'`([a-z0-9]+)`', row[1]), row[1].split()[0].strip('`,;'), row[2],
+                           row[1].partition(';')[2].strip())
     for name in sorted(set(actual) - set(written) - {'name', 'parent'}):
         wrong.append(f'README.md does not list the property {name}')
     for name in sorted(set(written) - set(actual)):
         wrong.append(f'README.md lists a property {name}, which the element does not have')
     for name in sorted(set(written) & set(actual) - {'stats', 'qos'}):
-        values, first, when = written[name]
+        values, first, when, text = written[name]
         default, nicks, actual_when = actual[name]
-        if nicks and (sorted(values) != sorted(nicks) or values[0] != default.strip('"')):
+        if values and (values != nicks or values[0] != default.strip('"')):
             wrong.append(f'README.md: {name} is {values}; the element has {nicks}, default {default}')
-        if not nicks and not same_default(first, default):
+        if not values and not same_default(first, default):
             wrong.append(f'README.md: the default of {name} is {first}; the element has {default}')
+        if not values and nicks and not same_range(text, nicks):
+            wrong.append(f'README.md: {name} has the values {text}; the element has {nicks}')
         if when != actual_when:
             wrong.append(f'README.md: {name} may change: {when}; the element says {actual_when}')
 
@@ -55,6 +58,18 @@ def same_default(written, actual):
         return float(int(written, 0) if written.startswith('0x') else written) == float(actual)
     except ValueError:
         return written == actual
+
+
+def same_range(written, least_and_largest):
+    """written: "0 – 16", "−1 and up", or "ARGB" for every number of 32 bits."""
+    least, largest = map(float, least_and_largest)
+    if written == 'ARGB':
+        return (least, largest) == (0, 2**32 - 1)
+    up = re.fullmatch(r'(\S+) and up', written.replace('−', '-'))
+    if up:
+        return (float(up.group(1)), 2**31 - 1) == (least, largest)
+    both = re.fullmatch(r'(\S+) – (\S+)', written.replace('−', '-'))
+    return bool(both) and (float(both.group(1)), float(both.group(2))) == (least, largest)
 
 
 def check_pipelines(name, text):

@@ -10,7 +10,6 @@ usage: tally.py stage NAME TESTLOG.json TALLY    adds one run to the file TALLY,
 import collections
 import json
 import os
-import re
 import sys
 import tempfile
 
@@ -30,8 +29,11 @@ def count(log):
             counts['passed'] += 1
         elif test['result'] in SKIPPED:
             counts['skipped'] += 1
-            reason = re.search(r'^skipped: *(.*)', test.get('stdout', ''), re.MULTILINE)
-            skipped.append(test['name'] + (f': {reason.group(1)}' if reason else ''))
+            # Programs end with the reason, most of them behind this word.
+            lines = (test.get('stdout', '') + '\n' + test.get('stderr', '')).split('\n')
+            reasons = [line.strip() for line in lines if line.strip()]
+            reasons = [line.split(':', 1)[1].strip() for line in reasons if line.startswith('skipped:')] or reasons
+            skipped.append(': '.join([test['name'], *reasons[-1:]]))
         else:
             counts['failed'] += 1
             failures.append(f"{test['name']} ({test['result']})")
@@ -73,10 +75,11 @@ def total(tally_path):
 def self_test():
     lines = [json.dumps({'name': f't{i}', 'result': r}) for i, r in enumerate(
         ['OK', 'EXPECTEDFAIL', 'SKIP', 'FAIL', 'TIMEOUT', 'ERROR', 'UNEXPECTEDPASS', 'INTERRUPT'])]
-    lines.append(json.dumps({'name': 'gpu', 'result': 'SKIP', 'stdout': 'one\nskipped: no GPU here\n'}))
+    lines.append(json.dumps({'name': 'gpu', 'result': 'SKIP', 'stdout': 'skipped: no GPU here\none\n'}))
+    lines.append(json.dumps({'name': 'driver', 'result': 'SKIP', 'stderr': 'a line\nno driver\n'}))
     counts, failures, skipped = count(lines + ['\n'])
-    assert counts == {'passed': 2, 'skipped': 2, 'failed': 5} and len(failures) == 5, (counts, failures)
-    assert skipped == ['t2', 'gpu: no GPU here'], skipped
+    assert counts == {'passed': 2, 'skipped': 3, 'failed': 5} and len(failures) == 5, (counts, failures)
+    assert skipped == ['t2', 'gpu: no GPU here', 'driver: no driver'], skipped
     with tempfile.TemporaryDirectory() as work:
         tally = os.path.join(work, 'tally')
         assert total(tally) == ('0 passed, 0 failed', False), 'nothing run is no success'
