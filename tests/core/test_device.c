@@ -264,6 +264,7 @@ test_fake_catches (void)
 {
   SobelError error;
   SobelTiming timing;
+  unsigned i;
 
   open_fake (&(FakeOptions) { .finish = FAKE_FINISH_TOLD });
   submit (0);
@@ -323,9 +324,21 @@ test_fake_catches (void)
   fake_device_fail (fake, FAKE_CALL_WAIT, 1, SOBEL_STATUS_OK);
   submit (0);
   wait_for (0);
-  submit (1); /* by a thread that could not know */
-  submit (2);
-  close_fake (1, "second submit");
+  for (i = 1; i < 4; i++)
+    submit (i); /* by a thread that could not know */
+  close_fake (0, NULL);
+
+  /* The slot that was waited for, and one for the second time, also if nothing is left in them. */
+  for (i = 0; i < 2; i++) {
+    open_fake (&(FakeOptions) { .finish = FAKE_FINISH_TOLD });
+    fake_device_fail (fake, FAKE_CALL_WAIT, 1, SOBEL_STATUS_OK);
+    submit (0);
+    wait_for (0);
+    submit (1);
+    fake_device_quiet (fake);
+    submit (i);
+    close_fake (1, "after a failed wait");
+  }
 
   open_fake (NULL);
   device->ops->destroy (device);

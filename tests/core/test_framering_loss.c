@@ -295,6 +295,75 @@ test_held_back (void)
   rig_finish (&rig, 6);
 }
 
+/* ---- between the failure and its being known ------------------------------------------------------- */
+
+typedef struct Unaware
+{
+  unsigned n_slots;
+  unsigned refused; /* submit number, from 1, that fails too; 0: none */
+  bool without_fallback;
+} Unaware;
+
+/* The wait for frame 0 has failed inside the device, and the consumer has not yet come to say so: the producer goes on
+ * to fill the ring, which is as much as it can do. */
+static void
+fill_unaware (const Unaware *u)
+{
+  const unsigned on_device = u->refused > 0 ? u->refused : u->n_slots;
+  RigResult result;
+  RigCall next, begin;
+  unsigned i;
+  Rig rig;
+
+  rig_init (&rig, &(RigOptions) { .device.finish = FAKE_FINISH_TOLD,
+                                  .without_fallback = u->without_fallback,
+                                  .n_slots = u->n_slots });
+  fake_device_hold_failure (rig.device, true);
+  fake_device_fail (rig.device, FAKE_CALL_WAIT, 1, SOBEL_STATUS_OK);
+  fake_device_fail (rig.device, FAKE_CALL_SUBMIT, u->refused, SOBEL_STATUS_OK);
+  rig_push (&rig, 0);
+  rig_call_start (&next, &rig, rig_call_next);
+  while (fake_device_calls (rig.device, FAKE_CALL_WAIT) == 0)
+    rig_sleep (RIG_MS / 10);
+  for (i = 1; i < u->n_slots; i++)
+    T_CHECK (rig_push (&rig, i) == SOBEL_STATUS_OK, "frame %u", i);
+  T_CHECK (fake_device_calls (rig.device, FAKE_CALL_SUBMIT) == on_device, "%u of %u submits",
+           fake_device_calls (rig.device, FAKE_CALL_SUBMIT), on_device);
+  rig_call_start (&begin, &rig, rig_call_begin);
+  rig_sleep (5 * RIG_MS);
+  T_CHECK (!atomic_load (&begin.done) && !atomic_load (&next.done) && atomic_load (&rig.lost_calls) == 0,
+           "known before it was told");
+
+  fake_device_hold_failure (rig.device, false);
+  T_CHECK (rig_call_join (&next) == SOBEL_STATUS_OK && rig_call_join (&begin) == SOBEL_STATUS_OK, "after the failure");
+  for (i = 1; i < u->n_slots; i++) {
+    T_CHECK (rig_pull (&rig, &result) == SOBEL_STATUS_OK && result.serial == i, "frame %u", i);
+    T_CHECK (result.status == (u->without_fallback ? SOBEL_STATUS_DEVICE_LOST : SOBEL_STATUS_OK), "frame %u: %s", i,
+             result.error.message);
+    T_CHECK (result.value == (u->without_fallback ? 0 : RIG_FALLBACK), "frame %u: %" PRIx64, i, result.value);
+    T_CHECK (result.recomputed == !u->without_fallback, "frame %u", i);
+  }
+  T_CHECK (atomic_load (&rig.lost_calls) == 1, "%u", atomic_load (&rig.lost_calls));
+  /* All that the device was given is its own. */
+  T_CHECK (atomic_load (u->without_fallback ? &rig.kept_only : &rig.replaced) == on_device, "%u replaced, %u kept",
+           atomic_load (&rig.replaced), atomic_load (&rig.kept_only));
+  T_CHECK (fake_device_in_flight (rig.device) == on_device, "%u on the device", fake_device_in_flight (rig.device));
+  rig_finish (&rig, u->n_slots);
+}
+
+static void
+test_unaware_producer (void)
+{
+  static const Unaware trial[] = {
+    { 1, 0, false }, { 2, 0, false }, { 4, 0, false }, { 16, 0, false },
+    { 4, 0, true },  { 4, 3, false }, { 4, 2, true },
+  };
+  unsigned i;
+
+  for (i = 0; i < sizeof trial / sizeof trial[0]; i++)
+    fill_unaware (&trial[i]);
+}
+
 /* ---- reconfiguring --------------------------------------------------------------------------------- */
 
 static void
@@ -345,6 +414,7 @@ main (void)
   test_fallback_fails ();
   test_fallback_has_one_caller ();
   test_held_back ();
+  test_unaware_producer ();
   test_reconfigure_after_loss ();
   return t_result ();
 }

@@ -57,6 +57,15 @@ fake_device_fail (FakeDevice *fake, FakeCall call, unsigned nth, SobelStatus sta
   pthread_mutex_unlock (&fake->lock);
 }
 
+void
+fake_device_hold_failure (FakeDevice *fake, bool hold)
+{
+  pthread_mutex_lock (&fake->lock);
+  fake->hold_failure = hold;
+  pthread_cond_broadcast (&fake->changed);
+  pthread_mutex_unlock (&fake->lock);
+}
+
 unsigned
 fake_device_calls (FakeDevice *fake, FakeCall call)
 {

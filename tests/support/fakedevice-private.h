@@ -25,6 +25,7 @@ typedef struct FakeJob
 {
   JobState state;
   bool seen;       /* JOB_NONE since a successful wait */
+  bool spent;      /* a wait has failed, and this slot may be submitted to no more */
   uint64_t due_ns; /* finishes by itself then; UINT64_MAX: does not */
   uint64_t hash;   /* of both images when they were submitted */
   SobelJob job;
@@ -50,9 +51,9 @@ struct FakeDevice
   uint64_t delay_ns, jitter_ns, random;
   unsigned fail_in[FAKE_N_CALLS + 1];
   SobelStatus fail_status[FAKE_N_CALLS + 1];
-  unsigned calls[FAKE_N_CALLS], failures, submits_after_loss;
+  unsigned calls[FAKE_N_CALLS], failures;
   unsigned blocks;
-  bool submit_failed, wait_failed, destroyed;
+  bool submit_failed, wait_failed, hold_failure, destroyed;
   unsigned misuse;
   const char *first_misuse;
 };

@@ -257,14 +257,14 @@ check_submit (FakeDevice *fake, unsigned slot)
 {
   if (slot >= fake->n_slots)
     misused (fake, "submit to a slot that is not configured");
+  else if (fake->job[slot].spent)
+    misused (fake, "one submit too many after a failed wait");
   else if (fake->job[slot].state == JOB_FINISHED)
     misused (fake, "submit to a slot whose finished frame was not waited for");
   else if (fake->job[slot].state != JOB_NONE)
     misused (fake, "submit to a slot with a frame in flight");
   if (fake->submit_failed)
     misused (fake, "submit after a failed submit");
-  if (fake->wait_failed && fake->submits_after_loss++ > 0)
-    misused (fake, "a second submit after a failed wait");
 }
 
 static void
@@ -275,6 +275,7 @@ start_job (FakeDevice *fake, unsigned slot, const SobelJob *job)
   fake_job->job = *job;
   fake_job->state = JOB_RUNNING;
   fake_job->seen = false;
+  fake_job->spent = fake->wait_failed;
   fake_job->due_ns = UINT64_MAX;
   if (fake->options.watch_memory)
     fake_job->hash = hash_job (job);
@@ -373,7 +374,11 @@ fake_wait (SobelDevice *device, unsigned slot, uint64_t timeout_ns, SobelError *
   }
   if (status != SOBEL_STATUS_OK && status != SOBEL_STATUS_TIMEOUT) {
     fake->wait_failed = true;
+    if (slot < fake->n_slots)
+      fake->job[slot].spent = true;
     sobel_error_set (error, status, "%s device: wait for slot %u failed as planned", fake->ops.kind, slot);
+    while (fake->hold_failure)
+      pthread_cond_wait (&fake->changed, &fake->lock);
   }
   pthread_mutex_unlock (&fake->lock);
   atomic_store (&fake->in_wait, false);

@@ -76,6 +76,10 @@ void fake_device_quiet (FakeDevice *fake);
  * a submit that failed: it may yet be written. One plan for each call, and one for FAKE_CALL_ANY. */
 void fake_device_fail (FakeDevice *fake, FakeCall call, unsigned nth, SobelStatus status);
 
+/* true: a wait that fails from now on does not return before this is called with false. The device is lost, and nobody
+ * knows yet. */
+void fake_device_hold_failure (FakeDevice *fake, bool hold);
+
 /* ---- what happened -------------------------------------------------------------------------------- */
 
 unsigned fake_device_calls (FakeDevice *fake, FakeCall call);
