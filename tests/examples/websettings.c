@@ -71,7 +71,7 @@ web_settings_to_json (GstElement *sobel, GString *json)
     if (G_VALUE_HOLDS_ENUM (&value))
       web_json_append_string (json, text);
     else if (G_VALUE_HOLDS_DOUBLE (&value))
-      g_string_append (json, g_ascii_dtostr (number, sizeof number, g_value_get_double (&value)));
+      g_string_append (json, g_ascii_formatd (number, sizeof number, "%.15g", g_value_get_double (&value)));
     else
       g_string_append (json, g_value_get_boolean (&value) ? "true" : "false");
     g_free (text);
