@@ -236,10 +236,12 @@ flush_start (GstCudaSobel *self, GstEvent *event)
   GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
   gboolean result;
 
-  gst_cuda_sobel_stream_set_flushing (self, TRUE);
+  gst_cuda_sobel_gate_set_flushing (self, TRUE);
   result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
   /* Downstream lets go of the task's buffer now; wait for the task to be out of it. */
-  gst_pad_pause_task (trans->srcpad);
+  g_rec_mutex_lock (&self->gate);
+  gst_cuda_sobel_gate_hold (self);
+  g_rec_mutex_unlock (&self->gate);
   return result;
 }
 
@@ -249,18 +251,19 @@ flush_stop (GstCudaSobel *self, GstEvent *event)
   GstBaseTransform *trans = GST_BASE_TRANSFORM_CAST (self);
   gboolean result;
 
+  g_rec_mutex_lock (&self->gate);
   if (self->ring) {
     /* Again: a FLUSH_STOP may come alone. */
-    gst_cuda_sobel_stream_set_flushing (self, TRUE);
-    gst_pad_pause_task (trans->srcpad);
+    gst_cuda_sobel_gate_hold (self);
     sobel_ring_clear (self->ring);
   }
   result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
   if (self->ring) {
     g_atomic_int_set (&self->flow, GST_FLOW_OK);
     self->discont = self->output_discont = FALSE;
-    gst_cuda_sobel_stream_open (self);
+    gst_cuda_sobel_gate_open (self);
   }
+  g_rec_mutex_unlock (&self->gate);
   return result;
 }
 
@@ -422,8 +425,11 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
     return FALSE;
   }
   gst_sobel_cuda_attach (self, devices.device);
+  gst_cuda_sobel_set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
+  gst_cuda_sobel_set_active_backend (self, devices.active);
   /* The pads are active already: a FLUSH_STOP may come. */
   GST_PAD_STREAM_LOCK (trans->sinkpad);
+  g_rec_mutex_lock (&self->gate);
   gst_sobel_allocator_set_device (self->allocator,
                                   sobel_device_is_asynchronous (devices.device) ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
@@ -436,10 +442,9 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   g_mutex_lock (&self->ring_lock);
   self->ring = ring;
   g_mutex_unlock (&self->ring_lock);
+  gst_cuda_sobel_gate_open (self);
+  g_rec_mutex_unlock (&self->gate);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
-  gst_cuda_sobel_set_fallback_reason (self, devices.reason.status != SOBEL_STATUS_OK ? devices.reason.message : NULL);
-  gst_cuda_sobel_set_active_backend (self, devices.active);
-  gst_cuda_sobel_stream_open (self);
   return TRUE;
 }
 
@@ -449,8 +454,11 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   GstCudaSobel *self = GST_CUDA_SOBEL (trans);
   SobelRing *ring;
 
+  /* A FLUSH_STOP or a query that was let in before the pad was shut may still be at work. */
+  GST_PAD_STREAM_LOCK (trans->sinkpad);
+  g_rec_mutex_lock (&self->gate);
   /* The source pad may still be active, where an application shuts the other one alone. */
-  gst_cuda_sobel_stream_set_flushing (self, TRUE);
+  gst_cuda_sobel_gate_set_flushing (self, TRUE);
   gst_pad_stop_task (trans->srcpad);
   g_mutex_lock (&self->ring_lock);
   ring = g_steal_pointer (&self->ring);
@@ -462,47 +470,13 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   g_clear_pointer (&self->copier, gst_sobel_copier_free);
   gst_sobel_allocator_set_device (self->allocator, NULL);
   sobel_ring_free (ring);
+  g_rec_mutex_unlock (&self->gate);
+  GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   /* A GPU given up earlier may have come to rest since. */
   sobel_device_reap ();
   gst_sobel_cuda_stop (self);
   gst_cuda_sobel_set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_NONE);
   return TRUE;
-}
-
-/* The source pad was shut and opened again while the element runs: what was in flight is lost, what comes is not. */
-static void
-reopen_output (GstCudaSobel *self)
-{
-  gboolean running;
-
-  g_mutex_lock (&self->ring_lock);
-  running = self->ring != NULL;
-  g_mutex_unlock (&self->ring_lock);
-  if (!running)
-    return;
-  sobel_ring_clear (self->ring);
-  g_atomic_int_set (&self->flow, GST_FLOW_OK);
-  self->output_discont = TRUE;
-  gst_cuda_sobel_stream_open (self);
-}
-
-/* The source pad's task lives as long as the pad is active. */
-static gboolean
-src_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
-{
-  GstCudaSobel *self = GST_CUDA_SOBEL (parent);
-  gboolean done;
-
-  if (mode != GST_PAD_MODE_PUSH)
-    return FALSE;
-  if (!active) {
-    gst_cuda_sobel_stream_set_flushing (self, TRUE);
-    gst_pad_stop_task (pad);
-  }
-  done = self->src_activate_mode (pad, parent, mode, active);
-  if (active && done)
-    reopen_output (self);
-  return done;
 }
 
 static void
@@ -537,6 +511,7 @@ gst_cuda_sobel_finalize (GObject *object)
   g_free (self->fallback_reason);
   gst_sobel_stats_clear (&self->stats);
   g_mutex_clear (&self->ring_lock);
+  g_rec_mutex_clear (&self->gate);
   G_OBJECT_CLASS (gst_cuda_sobel_parent_class)->finalize (object);
 }
 
@@ -547,13 +522,14 @@ gst_cuda_sobel_init (GstCudaSobel *self)
 
   gst_sobel_properties_init (self);
   g_mutex_init (&self->ring_lock);
+  g_rec_mutex_init (&self->gate);
   gst_sobel_stats_init (&self->stats);
   self->allocator = gst_sobel_allocator_new ();
   self->reported_delay = GST_CLOCK_TIME_NONE;
   self->sink_event = GST_PAD_EVENTFUNC (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_pad_set_event_full_function (GST_BASE_TRANSFORM_SINK_PAD (self), sink_event_full);
   self->src_activate_mode = GST_PAD_ACTIVATEMODEFUNC (src);
-  gst_pad_set_activatemode_function (src, src_activate_mode);
+  gst_pad_set_activatemode_function (src, gst_cuda_sobel_gate_activate_mode);
 }
 
 static void

@@ -50,8 +50,13 @@ struct _GstCudaSobel
   gchar *fallback_reason; /* why a GPU that might have been used is not */
   GstClockTime reported_delay; /* what the last LATENCY message was about */
 
+  /* Held by whoever stops all flow, empties the ring and lets it flow again: a second one that opened meanwhile would
+   * leave the first one waiting for the output task. Taken after the sink pad's stream lock, never by the task. */
+  GRecMutex gate;
+
   /* Under ring_lock: whether `ring` exists. The streaming thread and the output task need no lock for it:
-   * they run between its making in `start` and its end in `stop`. */
+   * they run between its making in `start` and its end in `stop`. So do serialized events and queries of any thread,
+   * for `start` and `stop` hold the sink pad's stream lock. */
   GMutex ring_lock;
   SobelRing *ring;
   guint max_slots; /* ring-size in force */
@@ -105,6 +110,17 @@ void gst_cuda_sobel_close_pool (GstBufferPool **pool);
 /* Takes `pool`, which may be NULL; the one before is closed. */
 void gst_cuda_sobel_set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool);
 
+/* ---- gstsobelgate.c: whether frames flow ---- */
+
+/* Everything waits no longer (TRUE), or may wait again (FALSE). */
+void gst_cuda_sobel_gate_set_flushing (GstCudaSobel *self, gboolean flushing);
+/* With the gate locked: the output task is out of its function when this returns, and stays out until it is opened. */
+void gst_cuda_sobel_gate_hold (GstCudaSobel *self);
+/* With the gate locked: lets frames flow and starts the output task, unless another thread has shut the source pad. */
+void gst_cuda_sobel_gate_open (GstCudaSobel *self);
+/* The source pad's task lives as long as the pad is active. */
+gboolean gst_cuda_sobel_gate_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active);
+
 /* ---- gstsobelstream.c: frames from one pad to the other ---- */
 
 /* Streaming thread; takes `buffer`. Returns what downstream said last, also of earlier frames. */
@@ -113,10 +129,6 @@ GstFlowReturn gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffe
 void gst_cuda_sobel_stream_drain (GstCudaSobel *self);
 /* The output task's function: one frame. */
 void gst_cuda_sobel_stream_loop (gpointer pad);
-/* Everything waits no longer (TRUE), or may wait again (FALSE). */
-void gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing);
-/* Lets frames flow and starts the output task, unless another thread has shut the source pad. */
-void gst_cuda_sobel_stream_open (GstCudaSobel *self);
 /* Callbacks for the ring; `user` is the element. */
 void gst_cuda_sobel_stream_ring_options (GstCudaSobel *self, SobelRingOptions *options);
 /* Something is wrong with a buffer: counts it, warns at most once a second. Any thread. Takes `reason`. */

@@ -328,26 +328,6 @@ gst_cuda_sobel_stream_drain (GstCudaSobel *self)
     sobel_ring_drain (self->ring);
 }
 
-void
-gst_cuda_sobel_stream_set_flushing (GstCudaSobel *self, gboolean flushing)
-{
-  GstBufferPool *pool;
-
-  /* The ring may be going while an application seeks. */
-  g_mutex_lock (&self->ring_lock);
-  if (self->ring)
-    sobel_ring_set_flushing (self->ring, flushing);
-  g_mutex_unlock (&self->ring_lock);
-  /* A wait for a free buffer is a wait, too. */
-  GST_OBJECT_LOCK (self);
-  pool = self->downstream_pool ? gst_object_ref (self->downstream_pool) : NULL;
-  GST_OBJECT_UNLOCK (self);
-  if (pool) {
-    gst_buffer_pool_set_flushing (pool, flushing);
-    gst_object_unref (pool);
-  }
-}
-
 /* ---- the output task's half ----------------------------------------------------------------------- */
 
 /* The finished frame in a buffer of downstream's own pool; NULL with `flow` set if there is none, NULL with OK if
@@ -438,39 +418,6 @@ gst_cuda_sobel_stream_loop (gpointer pad)
   if (out || flow != GST_FLOW_OK)
     g_atomic_int_set (&self->flow, flow);
   sobel_ring_release (self->ring, frame);
-}
-
-/* The output task got no thread: nobody would take out what goes in. */
-static void
-give_up_output (GstCudaSobel *self, GstPad *pad)
-{
-  GstTask *task;
-
-  gst_cuda_sobel_stream_set_flushing (self, TRUE);
-  /* Whoever stops a task waits for its thread, also for one that never was. */
-  GST_OBJECT_LOCK (pad);
-  task = g_steal_pointer (&GST_PAD_TASK (pad));
-  GST_OBJECT_UNLOCK (pad);
-  gst_clear_object (&task);
-  GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Video frames cannot be sent on."), ("no thread for the output task"));
-}
-
-void
-gst_cuda_sobel_stream_open (GstCudaSobel *self)
-{
-  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
-  gboolean shut;
-
-  gst_cuda_sobel_stream_set_flushing (self, FALSE);
-  GST_OBJECT_LOCK (pad);
-  shut = GST_PAD_MODE (pad) != GST_PAD_MODE_PUSH;
-  GST_OBJECT_UNLOCK (pad);
-  if (shut) {
-    gst_cuda_sobel_stream_set_flushing (self, TRUE);
-  } else if (gst_pad_get_task_state (pad) != GST_TASK_STARTED &&
-             !gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL)) {
-    give_up_output (self, pad);
-  }
 }
 
 /* ---- the ring's callbacks ------------------------------------------------------------------------- */

@@ -190,34 +190,67 @@ static gpointer
 flush (gpointer data)
 {
   GstPad *sink = gst_element_get_static_pad (data, "sink");
+  guint i;
 
-  while (!g_atomic_int_get (&stop)) {
+  for (i = 0; !g_atomic_int_get (&stop); i++) {
     gst_pad_send_event (sink, gst_event_new_flush_start ());
     gst_pad_send_event (sink, gst_event_new_flush_stop (TRUE));
-    g_usleep (300);
+    g_usleep (i / 64 % 2 * 300);
   }
   gst_object_unref (sink);
   return NULL;
+}
+
+/* Queries that wait for frames, of a thread that does not know that the element is being stopped. */
+static gpointer
+ask_in_order (gpointer data)
+{
+  GstPad *sink = gst_element_get_static_pad (data, "sink");
+  GstCaps *caps = gst_caps_from_string (CAPS);
+  guint i;
+
+  for (i = 0; !g_atomic_int_get (&stop); i++) {
+    GstQuery *query = i % 2 ? gst_query_new_drain () : gst_query_new_allocation (caps, TRUE);
+
+    gst_pad_query (sink, query);
+    gst_query_unref (query);
+    g_usleep (i % 32 ? 0 : 500);
+  }
+  gst_caps_unref (caps);
+  gst_object_unref (sink);
+  return NULL;
+}
+
+/* An application that takes its time widens every gap. */
+static void
+linger (GObject *object, GParamSpec *pspec, gpointer user)
+{
+  g_usleep (200);
 }
 
 static void
 flushes_while_starting (void)
 {
   const gint64 until = g_get_monotonic_time () + milliseconds () * 500;
-  GThread *thread[2];
+  GThread *thread[4];
   guint i, n = 0;
   Rig *rig;
 
   et_gpu_late (200, 500);
   rig = rig_new ("backend=auto");
   rig->drops_buffers = TRUE;
+  g_signal_connect (rig->element, "notify::active-backend", G_CALLBACK (linger), NULL);
   g_atomic_int_set (&stop, FALSE);
   thread[0] = g_thread_new ("flush", flush, rig->element);
-  thread[1] = g_thread_new ("ask", ask, rig);
+  thread[1] = g_thread_new ("flush-too", flush, rig->element);
+  thread[2] = g_thread_new ("ask", ask, rig);
+  thread[3] = g_thread_new ("ask-in-order", ask_in_order, rig->element);
   for (; g_get_monotonic_time () < until; n++) {
     gst_pad_set_active (rig->sink, TRUE);
     gst_pad_set_active (rig->src, TRUE);
     gst_element_set_state (rig->element, GST_STATE_PLAYING);
+    /* Waits for a flush that is under way, and so for ever if that does. */
+    rig_event (rig, gst_event_new_stream_start ("test"));
     g_usleep (n % 7 * 100);
     gst_pad_set_active (rig->src, FALSE);
     gst_element_set_state (rig->element, n % 2 ? GST_STATE_READY : GST_STATE_NULL);
@@ -227,6 +260,37 @@ flushes_while_starting (void)
   for (i = 0; i < G_N_ELEMENTS (thread); i++)
     g_thread_join (thread[i]);
   T_CHECK (n > 5, "only %u rounds", n);
+  rig_free (rig);
+}
+
+/* As above, where the source pad alone is shut and opened. */
+static void
+flushes_while_a_pad_opens (void)
+{
+  const gint64 until = g_get_monotonic_time () + milliseconds () * 500;
+  GThread *thread[2];
+  guint i, n = 0;
+  GstPad *pad;
+  Rig *rig;
+
+  et_gpu_late (200, 500);
+  rig = rig_new ("backend=auto");
+  T_CHECK (rig_start (rig, CAPS), "does not start");
+  pad = gst_element_get_static_pad (rig->element, "src");
+  g_atomic_int_set (&stop, FALSE);
+  for (i = 0; i < G_N_ELEMENTS (thread); i++)
+    thread[i] = g_thread_new ("flush", flush, rig->element);
+  for (; g_get_monotonic_time () < until; n++) {
+    T_CHECK (gst_pad_set_active (pad, FALSE) && gst_pad_set_active (pad, TRUE), "round %u", n);
+    rig_event (rig, gst_event_new_stream_start ("test"));
+    rig_forget (rig);
+  }
+  g_atomic_int_set (&stop, TRUE);
+  for (i = 0; i < G_N_ELEMENTS (thread); i++)
+    g_thread_join (thread[i]);
+  gst_object_unref (pad);
+  T_CHECK (n > 5, "only %u rounds", n);
+  rig_no_trouble (rig);
   rig_free (rig);
 }
 
@@ -279,6 +343,7 @@ main (int argc, char **argv)
     { "everybody-at-once", everybody_at_once },
     { "changes-are-whole-frames", changes_are_whole_frames },
     { "flushes-while-starting", flushes_while_starting },
+    { "flushes-while-a-pad-opens", flushes_while_a_pad_opens },
     { "elements-side-by-side", elements_side_by_side },
     { NULL, NULL },
   };
