@@ -49,6 +49,23 @@ mark_discont (GstBuffer *buffer)
   return buffer;
 }
 
+/* A buffer of the pool. Where memory is short, upstream hears no more than that something went wrong: the element has to
+ * say what. */
+static GstFlowReturn
+acquire (GstCudaSobel *self, GstBufferPool *pool, GstBuffer **buffer)
+{
+  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer (pool, buffer, NULL);
+
+  if (flow == GST_FLOW_ERROR) {
+    gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
+    if (g_atomic_int_get (&self->flow) != GST_FLOW_ERROR)
+      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is no memory for a video frame."),
+                         ("%dx%d, %s to %s: no buffer from %" GST_PTR_FORMAT, self->config.width, self->config.height,
+                          self->config.in->name, self->config.out->name, pool));
+  }
+  return flow;
+}
+
 /* ---- input ---------------------------------------------------------------------------------------- */
 
 /* Copies the mapped input into memory that the device can read by itself, and lets go of the original. */
@@ -71,7 +88,7 @@ stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes)
       return GST_FLOW_ERROR;
     }
   }
-  flow = gst_buffer_pool_acquire_buffer (self->staging_pool, &staged, NULL);
+  flow = acquire (self, self->staging_pool, &staged);
   if (flow != GST_FLOW_OK)
     return flow;
   if (!gst_sobel_frame_map (&map, &filter->in_info, self->config.in, staged, GST_MAP_READ, &reason)) {
@@ -105,7 +122,7 @@ acquire_output (GstCudaSobel *self, GstSobelInFlight *f, gboolean gpu)
   gchar *reason = NULL;
   GstFlowReturn flow;
 
-  flow = gst_buffer_pool_acquire_buffer (pool, &f->out, NULL);
+  flow = acquire (self, pool, &f->out);
   if (flow != GST_FLOW_OK)
     return flow;
   if (gpu && self->cuda.out && gst_sobel_cuda_is_ours (self, f->out))
@@ -340,7 +357,7 @@ copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn 
   GstBuffer *out = NULL;
   gchar *reason = NULL;
 
-  *flow = gst_buffer_pool_acquire_buffer (self->downstream_pool, &out, NULL);
+  *flow = acquire (self, self->downstream_pool, &out);
   if (*flow != GST_FLOW_OK)
     return NULL;
   if (!gst_sobel_frame_map (&map, &filter->out_info, self->config.out, out, GST_MAP_WRITE, &reason)) {

@@ -3,6 +3,8 @@
 #include "oddmemory.h"
 #include "picture.h"
 
+#include <string.h>
+
 #define CAPS "video/x-raw,format=I420,width=66,height=34,framerate=25/1"
 
 typedef enum
@@ -205,6 +207,7 @@ pool_that_fails (void)
 
   for (k = 0; k < G_N_ELEMENTS (backends); k++) {
     GstFlowReturn flow;
+    gchar *text;
     Rig *rig;
 
     et_context ("%s", backends[k]);
@@ -213,6 +216,8 @@ pool_that_fails (void)
     T_CHECK (flow == GST_FLOW_ERROR, "upstream hears %s", gst_flow_get_name (flow));
     rig_wait (rig, 2);
     T_CHECK (rig_n_buffers (rig) == 2, "%u frames", rig_n_buffers (rig));
+    T_CHECK (rig_messages (rig, GST_MESSAGE_ERROR, &text) == 1 && strstr (text, "no memory"), "not one error: %s", text);
+    g_free (text);
     rig_free (rig);
     et_gpu_check ();
   }
