@@ -49,8 +49,8 @@ mark_discont (GstBuffer *buffer)
   return buffer;
 }
 
-/* A buffer of the pool. Where memory is short, upstream hears no more than that something went wrong: the element has to
- * say what. */
+/* A buffer of the pool. Where memory is short, upstream hears no more than that something went wrong: the element has
+ * to say what. */
 static GstFlowReturn
 acquire (GstCudaSobel *self, GstBufferPool *pool, GstBuffer **buffer)
 {

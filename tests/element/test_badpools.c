@@ -216,7 +216,8 @@ pool_that_fails (void)
     T_CHECK (flow == GST_FLOW_ERROR, "upstream hears %s", gst_flow_get_name (flow));
     rig_wait (rig, 2);
     T_CHECK (rig_n_buffers (rig) == 2, "%u frames", rig_n_buffers (rig));
-    T_CHECK (rig_messages (rig, GST_MESSAGE_ERROR, &text) == 1 && strstr (text, "no memory"), "not one error: %s", text);
+    T_CHECK (rig_messages (rig, GST_MESSAGE_ERROR, &text) == 1 && strstr (text, "no memory"), "not one error: %s",
+             text);
     g_free (text);
     rig_free (rig);
     et_gpu_check ();
