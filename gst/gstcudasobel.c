@@ -376,6 +376,11 @@ open_devices (GstCudaSobel *self, const GstSobelBackendOptions *options, GstSobe
                        ("%s", error.message));
     return FALSE;
   }
+  if (status != SOBEL_STATUS_OK && options->backend != GST_SOBEL_BACKEND_CUDA) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is not enough memory to filter video."),
+                       ("%s: %s", sobel_status_name (status), error.message));
+    return FALSE;
+  }
   if (status != SOBEL_STATUS_OK) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
                        ("No usable NVIDIA GPU; backend=auto or backend=cpu works without one."),
@@ -420,7 +425,8 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   gst_cuda_sobel_stream_ring_options (self, &ring_options);
   ring = sobel_ring_new (&ring_options);
   if (!ring) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, (NULL), ("no memory for the frame ring"));
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is not enough memory to filter video."),
+                       ("no memory for the frame ring"));
     gst_sobel_cuda_stop (self);
     return FALSE;
   }
