@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Memory, threads and locks that there are none left of: each request of the element and of what lies below it fails
- * in its turn, once or from then on. (GLib ends the process where its own requests fail, as for any other element.)
+ * in its turn, once or from then on. (GLib ends the process where its own requests fail, as with any other element.)
  *
- * The linker leads the requests of everything in this program here (meson.build); GLib's and GStreamer's stay theirs. */
+ * The linker leads the requests of this program here (meson.build); those of GLib and GStreamer stay theirs. */
 #include "picture.h"
 #include "rig.h"
 
