@@ -61,7 +61,7 @@ typedef struct SobelCpuLuma
 /* 16-bit or 32-bit containers in memory: (container >> shift) & mask, byte-swapped first where `swap`. */
 typedef struct SobelCpuContainer
 {
-  unsigned step; /* containers from one sample to the next, 1 to 4 */
+  unsigned step; /* containers from one sample to the next: 1, 2 or 4 */
   unsigned shift;
   uint32_t mask;
   bool swap;
