@@ -476,11 +476,11 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   g_clear_pointer (&self->copier, gst_sobel_copier_free);
   gst_sobel_allocator_set_device (self->allocator, NULL);
   sobel_ring_free (ring);
+  gst_sobel_cuda_stop (self);
   g_rec_mutex_unlock (&self->gate);
   GST_PAD_STREAM_UNLOCK (trans->sinkpad);
   /* A GPU given up earlier may have come to rest since. */
   sobel_device_reap ();
-  gst_sobel_cuda_stop (self);
   gst_cuda_sobel_set_active_backend (self, GST_SOBEL_ACTIVE_BACKEND_NONE);
   return TRUE;
 }
