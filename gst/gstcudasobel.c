@@ -101,7 +101,7 @@ gst_cuda_sobel_set_info (GstVideoFilter *filter, GstCaps *incaps, GstVideoInfo *
     return FALSE;
   }
   self->configured = FALSE;
-  gst_cuda_sobel_close_pool (&self->own_pool);
+  gst_cuda_sobel_close_outputs (self);
   gst_cuda_sobel_close_pool (&self->staging_pool);
   self->cuda.in = gst_sobel_caps_are_cuda (incaps, 0);
   self->cuda.out = gst_sobel_caps_are_cuda (outcaps, 0);
@@ -471,7 +471,7 @@ gst_cuda_sobel_stop (GstBaseTransform *trans)
   g_mutex_unlock (&self->ring_lock);
   sobel_ring_clear (ring);
   gst_cuda_sobel_set_downstream_pool (self, NULL);
-  gst_cuda_sobel_close_pool (&self->own_pool);
+  gst_cuda_sobel_close_outputs (self);
   gst_cuda_sobel_close_pool (&self->staging_pool);
   g_clear_pointer (&self->copier, gst_sobel_copier_free);
   gst_sobel_allocator_set_device (self->allocator, NULL);

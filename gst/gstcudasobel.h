@@ -69,6 +69,10 @@ struct _GstCudaSobel
   SobelConfig config;
   gboolean configured;            /* the ring, `config` and the pools are those of the pads' caps */
   GstBufferPool *own_pool;        /* of output frames; active */
+  GstBuffer *kept[SOBEL_RING_MAX_SLOTS]; /* of own_pool, for a slot's next frame; of whoever has the slot */
+  gint n_kept;                    /* atomic: slots that keep one, all where the device needs pinned memory, or none */
+  gint64 next_growth;             /* us, monotonic clock: own_pool is not asked for more before; the output task's */
+  gboolean told_short;            /* that own_pool could not grow; likewise */
   GstBufferPool *downstream_pool; /* active, or NULL; changed under the object lock */
   GstBufferPool *staging_pool;    /* for input that lies elsewhere; active, or NULL until needed */
   gboolean downstream_video_meta; /* downstream understands GstVideoMeta */
@@ -94,6 +98,9 @@ void gst_cuda_sobel_set_give_up (guint64 ns);
 /* Makes the ring ready for self->config and output of `outcaps`, with as many slots as memory allows; FALSE after an
  * element error. The ring is empty. */
 gboolean gst_cuda_sobel_configure (GstCudaSobel *self, GstCaps *outcaps);
+/* The first frame came that must be copied into pinned memory: makes room for as many as there are slots, with fewer
+ * slots if need be. Drains. FLUSHING, or ERROR after an element error. */
+GstFlowReturn gst_cuda_sobel_configure_staging (GstCudaSobel *self);
 /* The GPU in use is given up for the CPU, for `reason`; the ring has been told. */
 void gst_cuda_sobel_use_cpu (GstCudaSobel *self, const gchar *reason);
 /* Notifies where that is a change. */
@@ -105,8 +112,6 @@ void gst_cuda_sobel_set_fallback_reason (GstCudaSobel *self, const gchar *reason
 /* The element's vfuncs. */
 gboolean gst_cuda_sobel_decide_allocation (GstBaseTransform *trans, GstQuery *query);
 gboolean gst_cuda_sobel_propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query);
-/* Deactivates and clears *pool; NULL is fine. */
-void gst_cuda_sobel_close_pool (GstBufferPool **pool);
 /* Takes `pool`, which may be NULL; the one before is closed. */
 void gst_cuda_sobel_set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool);
 
@@ -120,6 +125,31 @@ void gst_cuda_sobel_gate_hold (GstCudaSobel *self);
 void gst_cuda_sobel_gate_open (GstCudaSobel *self);
 /* The source pad's task lives as long as the pad is active. */
 gboolean gst_cuda_sobel_gate_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active);
+
+/* ---- gstsobelbuffers.c: the element's own buffers in host memory ---- */
+
+/* Deactivates and clears *pool; NULL is fine. */
+void gst_cuda_sobel_close_pool (GstBufferPool **pool);
+/* self->own_pool, from which `n_kept` slots keep a buffer each. FALSE: no memory; the allocator may say why. */
+gboolean gst_cuda_sobel_open_outputs (GstCudaSobel *self, GstCaps *caps, guint n_kept);
+void gst_cuda_sobel_close_outputs (GstCudaSobel *self);
+/* What the slot keeps, else one more of self->own_pool. */
+GstFlowReturn gst_cuda_sobel_take_output (GstCudaSobel *self, guint slot, GstBuffer **buffer);
+/* The slot keeps one for its next frame (TRUE), if it must keep any. Cannot fail after one was given back to the
+ * pool. */
+gboolean gst_cuda_sobel_keep_output (GstCudaSobel *self, guint slot);
+/* Output task: the slot's output may go downstream, as the slot has another one, or needs none. */
+gboolean gst_cuda_sobel_output_may_leave (GstCudaSobel *self, guint slot);
+/* An output in memory of no special kind, or NULL. (transfer full) */
+GstBuffer *gst_cuda_sobel_plain_output (GstCudaSobel *self);
+/* A frame is dropped for want of `what`: counts it, and posts an element error. */
+void gst_cuda_sobel_no_memory (GstCudaSobel *self, const gchar *what);
+/* self->staging_pool with a buffer for each slot. FALSE: no memory, for the reason in `error`. */
+gboolean gst_cuda_sobel_open_staging (GstCudaSobel *self, SobelError *error);
+/* Whether the device in use cannot take the input where it is. */
+gboolean gst_cuda_sobel_needs_staging (GstCudaSobel *self, GstBuffer *buffer);
+/* Copies `planes` of the mapped input into memory that the device can read by itself, and lets go of the original. */
+GstFlowReturn gst_cuda_sobel_stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes);
 
 /* ---- gstsobelstream.c: frames from one pad to the other ---- */
 

@@ -16,15 +16,6 @@ video_filter_class (void)
 }
 
 void
-gst_cuda_sobel_close_pool (GstBufferPool **pool)
-{
-  if (*pool) {
-    gst_buffer_pool_set_active (*pool, FALSE);
-    gst_clear_object (pool);
-  }
-}
-
-void
 gst_cuda_sobel_set_downstream_pool (GstCudaSobel *self, GstBufferPool *pool)
 {
   GstBufferPool *old;
@@ -162,7 +153,7 @@ propose_pinned_pool (GstCudaSobel *self, GstQuery *query, GstCaps *caps, gboolea
   /* The allocator goes with the pool: base classes hand the query's first allocator to any pool. */
   gst_query_add_allocation_param (query, GST_ALLOCATOR_CAST (self->allocator), &params);
   if (need_pool && gst_video_info_from_caps (&info, caps) &&
-      (pool = gst_sobel_pool_new (self->allocator, "proposed", caps, min))) {
+      (pool = gst_sobel_pool_new (self->allocator, "proposed", caps, min, 0))) {
     gst_query_add_allocation_pool (query, pool, info.size, min, 0);
     gst_object_unref (pool);
   }

@@ -15,7 +15,7 @@ struct _GstSobelAllocator
   GstAllocator parent;
   GMutex lock; /* held while the device allocates, so that it cannot be taken away meanwhile */
   SobelDevice *device;
-  SobelError error; /* of the last failed host_alloc */
+  SobelError error; /* of the last host_alloc that failed where no other memory would do */
 };
 
 G_DEFINE_TYPE (GstSobelAllocator, gst_sobel_allocator, GST_TYPE_ALLOCATOR)
@@ -52,32 +52,43 @@ memory_new (GstSobelAllocator *self, GstMemory *parent, GstMemoryFlags flags, gs
   return memory;
 }
 
+/* FALSE: the device must give it, and cannot. TRUE with *block NULL: plain memory will do. */
+static gboolean
+device_alloc (GstSobelAllocator *self, gsize size, gboolean no_other, SobelHostBlock **block)
+{
+  SobelError error = { SOBEL_STATUS_OK, "" };
+
+  *block = NULL;
+  g_mutex_lock (&self->lock);
+  if (self->device && self->device->ops->host_alloc) {
+    error.status = self->device->ops->host_alloc (self->device, size, block, &error);
+    if (error.status != SOBEL_STATUS_OK) {
+      GST_INFO ("%s: %s", no_other ? "no pinned memory" : "no pinned memory, taking plain memory", error.message);
+      *block = NULL;
+      if (no_other)
+        self->error = error;
+    }
+  }
+  g_mutex_unlock (&self->lock);
+  return error.status == SOBEL_STATUS_OK || !no_other;
+}
+
 static GstMemory *
 allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
 {
   GstSobelAllocator *self = GST_SOBEL_ALLOCATOR (allocator);
   const gsize maxsize = size + params->prefix + params->padding;
-  SobelHostBlock *block = NULL;
+  SobelHostBlock *block;
   GstSobelMemory *memory;
-  gboolean pinned = FALSE;
+  gboolean pinned;
 
   if (maxsize < size || params->align >= PLAIN_ALIGNMENT) {
     GST_ERROR ("cannot allocate %" G_GSIZE_FORMAT " bytes with alignment mask %" G_GSIZE_FORMAT, size, params->align);
     return NULL;
   }
-  g_mutex_lock (&self->lock);
-  if (self->device && self->device->ops->host_alloc) {
-    SobelError error = { SOBEL_STATUS_OK, "" };
-
-    error.status = self->device->ops->host_alloc (self->device, MAX (maxsize, 1), &block, &error);
-    pinned = error.status == SOBEL_STATUS_OK;
-    if (!pinned) {
-      GST_INFO ("no pinned memory, taking plain memory: %s", error.message);
-      self->error = error;
-      block = NULL;
-    }
-  }
-  g_mutex_unlock (&self->lock);
+  if (!device_alloc (self, MAX (maxsize, 1), (params->flags & GST_SOBEL_MEMORY_FLAG_OF_DEVICE) != 0, &block))
+    return NULL;
+  pinned = block != NULL;
   if (!block)
     block = plain_block_new (MAX (maxsize, 1));
   if (!block) {

@@ -10,6 +10,9 @@ G_BEGIN_DECLS
 
 #define GST_SOBEL_MEMORY_TYPE "CudaSobelMemory"
 
+/* In the flags of GstAllocationParams: none rather than plain memory, where there is a device that has no more. */
+#define GST_SOBEL_MEMORY_FLAG_OF_DEVICE (GST_MEMORY_FLAG_LAST)
+
 /* Host memory of one picture, from the device's own host_alloc (pinned) where it has one, else plain.
  * It remembers whether anybody mapped it for writing, so that what is always the same in it (neutral
  * chroma) is written once and not once a frame. */
@@ -32,7 +35,7 @@ GstSobelAllocator *gst_sobel_allocator_new (void);
  * away again; existing memory does not depend on it. Any thread. */
 void gst_sobel_allocator_set_device (GstSobelAllocator *self, SobelDevice *device);
 
-/* The device's last failure to give memory (plain memory was taken instead) since clear_error; OK if there was none. */
+/* Why memory that had to be the device's could not be had, the last time since clear_error; OK if it always could. */
 SobelStatus gst_sobel_allocator_get_error (GstSobelAllocator *self, SobelError *error);
 void gst_sobel_allocator_clear_error (GstSobelAllocator *self);
 

@@ -8,6 +8,7 @@ struct _GstSobelPool
 {
   GstVideoBufferPool parent;
   GstSobelAllocator *allocator;
+  GstMemoryFlags flags;
 };
 
 G_DEFINE_TYPE (GstSobelPool, gst_sobel_pool, GST_TYPE_VIDEO_BUFFER_POOL)
@@ -22,6 +23,7 @@ pool_set_config (GstBufferPool *pool, GstStructure *config)
     gst_allocation_params_init (&params);
   /* Wide vector accesses and DMA want no less; whoever asks for more gets it. */
   params.align |= 63;
+  params.flags |= self->flags;
   gst_buffer_pool_config_set_allocator (config, GST_ALLOCATOR_CAST (self->allocator), &params);
   return GST_BUFFER_POOL_CLASS (gst_sobel_pool_parent_class)->set_config (pool, config);
 }
@@ -46,7 +48,8 @@ gst_sobel_pool_class_init (GstSobelPoolClass *klass)
 }
 
 GstBufferPool *
-gst_sobel_pool_new (GstSobelAllocator *allocator, const gchar *name, GstCaps *caps, guint min_buffers)
+gst_sobel_pool_new (GstSobelAllocator *allocator, const gchar *name, GstCaps *caps, guint min_buffers,
+                    GstMemoryFlags flags)
 {
   GstSobelPool *self;
   GstBufferPool *pool;
@@ -58,6 +61,7 @@ gst_sobel_pool_new (GstSobelAllocator *allocator, const gchar *name, GstCaps *ca
   self = g_object_new (GST_TYPE_SOBEL_POOL, "name", name, NULL);
   gst_object_ref_sink (self);
   self->allocator = gst_object_ref (allocator);
+  self->flags = flags;
   pool = GST_BUFFER_POOL_CAST (self);
 
   config = gst_buffer_pool_get_config (pool);

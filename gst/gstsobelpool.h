@@ -13,9 +13,10 @@ G_BEGIN_DECLS
 #define GST_TYPE_SOBEL_POOL (gst_sobel_pool_get_type ())
 G_DECLARE_FINAL_TYPE (GstSobelPool, gst_sobel_pool, GST, SOBEL_POOL, GstVideoBufferPool)
 
-/* Configured for `caps` with GstVideoMeta, at least `min_buffers` and no maximum; inactive. NULL if the caps
- * cannot be had. (transfer full) */
-GstBufferPool *gst_sobel_pool_new (GstSobelAllocator *allocator, const gchar *name, GstCaps *caps, guint min_buffers);
+/* Configured for `caps` with GstVideoMeta, at least `min_buffers` and no maximum; inactive. `flags` are those of the
+ * memory. NULL if the caps cannot be had. (transfer full) */
+GstBufferPool *gst_sobel_pool_new (GstSobelAllocator *allocator, const gchar *name, GstCaps *caps, guint min_buffers,
+                                   GstMemoryFlags flags);
 
 G_END_DECLS
 #endif

@@ -49,65 +49,13 @@ mark_discont (GstBuffer *buffer)
   return buffer;
 }
 
-/* A buffer of the pool. Where memory is short, upstream hears no more than that something went wrong: the element has
- * to say what. */
-static GstFlowReturn
-acquire (GstCudaSobel *self, GstBufferPool *pool, GstBuffer **buffer)
-{
-  const GstFlowReturn flow = gst_buffer_pool_acquire_buffer (pool, buffer, NULL);
-
-  if (flow == GST_FLOW_ERROR) {
-    gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
-    if (g_atomic_int_get (&self->flow) != GST_FLOW_ERROR)
-      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is no memory for a video frame."),
-                         ("%dx%d, %s to %s: no buffer from %" GST_PTR_FORMAT, self->config.width, self->config.height,
-                          self->config.in->name, self->config.out->name, pool));
-  }
-  return flow;
-}
-
-/* ---- input ---------------------------------------------------------------------------------------- */
-
-/* Copies the mapped input into memory that the device can read by itself, and lets go of the original. */
-static GstFlowReturn
-stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes)
-{
-  GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
-  GstBuffer *staged;
-  GstSobelFrameMap map;
-  gchar *reason = NULL;
-  GstFlowReturn flow;
-  guint64 copied;
-
-  if (!self->staging_pool) {
-    GstCaps *caps = gst_video_info_to_caps (&filter->in_info);
-    self->staging_pool = gst_sobel_pool_new (self->allocator, "staging", caps, 0);
-    gst_caps_unref (caps);
-    if (!self->staging_pool || !gst_buffer_pool_set_active (self->staging_pool, TRUE)) {
-      gst_clear_object (&self->staging_pool);
-      return GST_FLOW_ERROR;
-    }
-  }
-  flow = acquire (self, self->staging_pool, &staged);
-  if (flow != GST_FLOW_OK)
-    return flow;
-  if (!gst_sobel_frame_map (&map, &filter->in_info, self->config.in, staged, GST_MAP_READ, &reason)) {
-    GST_ERROR_OBJECT (self, "own staging memory cannot be mapped: %s", reason);
-    g_free (reason);
-    gst_buffer_unref (staged);
-    return GST_FLOW_ERROR;
-  }
-  copied = gst_sobel_copier_copy (self->copier, &map.image, &f->in_map.image, planes);
-  gst_sobel_stats_add (&self->stats, &self->stats.host_bytes_copied, copied);
-
-  gst_sobel_frame_unmap (&f->in_map);
-  gst_buffer_unref (f->in);
-  f->in = staged;
-  f->in_map = map;
-  return GST_FLOW_OK;
-}
-
 /* ---- output --------------------------------------------------------------------------------------- */
+
+static guint
+slot_of (GstCudaSobel *self, const GstSobelInFlight *f)
+{
+  return (guint) (f - self->in_flight);
+}
 
 /* `gpu`: the GPU is going to write the result, by itself if it stays in GPU memory. */
 static GstFlowReturn
@@ -117,12 +65,16 @@ acquire_output (GstCudaSobel *self, GstSobelInFlight *f, gboolean gpu)
   /* The CPU can write straight into downstream's memory; what a GPU puts into system memory goes through pinned
    * memory, and a buffer of downstream's pool is taken when it is there, not while it is computed. */
   const gboolean direct = self->downstream_pool && (self->cuda.out || !f->asynchronous);
-  GstBufferPool *pool = direct ? self->downstream_pool : self->own_pool;
   GstMapFlags flags = direct || self->cuda.out ? GST_MAP_WRITE : GST_MAP_READ;
   gchar *reason = NULL;
   GstFlowReturn flow;
 
-  flow = acquire (self, pool, &f->out);
+  if (direct)
+    flow = gst_buffer_pool_acquire_buffer (self->downstream_pool, &f->out, NULL);
+  else
+    flow = gst_cuda_sobel_take_output (self, slot_of (self, f), &f->out);
+  if (flow == GST_FLOW_ERROR)
+    gst_cuda_sobel_no_memory (self, direct ? "buffer from downstream's pool" : "own buffer for the result");
   if (flow != GST_FLOW_OK)
     return flow;
   if (gpu && self->cuda.out && gst_sobel_cuda_is_ours (self, f->out))
@@ -148,12 +100,13 @@ copy_metadata (GstCudaSobel *self, GstBuffer *from, GstBuffer *to)
 /* ---- the streaming thread's half ------------------------------------------------------------------ */
 
 static void
-release_in_flight (GstSobelInFlight *f)
+release_in_flight (GstCudaSobel *self, GstSobelInFlight *f)
 {
   gst_sobel_frame_unmap (&f->in_map);
   gst_sobel_frame_unmap (&f->out_map);
   gst_clear_buffer (&f->in);
   gst_clear_buffer (&f->out);
+  gst_cuda_sobel_keep_output (self, slot_of (self, f));
 }
 
 static gboolean
@@ -221,7 +174,7 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
     has_neutral |= (out_use[i] & SOBEL_PLANE_NEUTRAL) != 0;
   if (f->asynchronous && f->in_map.image.memory == SOBEL_MEMORY_HOST &&
       !(f->in_map.memory && f->in_map.memory->pinned)) {
-    flow = stage_input (self, f, planes);
+    flow = gst_cuda_sobel_stage_input (self, f, planes);
     if (flow != GST_FLOW_OK)
       return flow;
   }
@@ -307,9 +260,16 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
   settings = self->settings;
   GST_OBJECT_UNLOCK (self);
 
-  if (sobel_ring_begin (self->ring, &frame) != SOBEL_STATUS_OK) {
+  passes = settings.bypass && self->config.in == self->config.out;
+  if (!passes && !self->staging_pool && gst_cuda_sobel_needs_staging (self, buffer))
+    flow = gst_cuda_sobel_configure_staging (self);
+  if (flow == GST_FLOW_OK && sobel_ring_begin (self->ring, &frame) != SOBEL_STATUS_OK)
+    flow = GST_FLOW_FLUSHING;
+  if (flow != GST_FLOW_OK) {
+    if (flow == GST_FLOW_ERROR)
+      gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
     gst_buffer_unref (buffer);
-    return GST_FLOW_FLUSHING;
+    return flow;
   }
   f = &self->in_flight[frame->slot];
   memset (f, 0, sizeof *f);
@@ -318,7 +278,6 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
   f->asynchronous = sobel_device_is_asynchronous (sobel_ring_device (self->ring));
   frame->user = f;
 
-  passes = settings.bypass && self->config.in == self->config.out;
   if (map_input (self, f, passes && !(self->cuda.in && self->cuda.out), &flow)) {
     if (!passes)
       flow = prepare_job (self, &settings, frame, f);
@@ -327,7 +286,7 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
   }
   if (flow != GST_FLOW_OK) {
     self->discont = TRUE;
-    release_in_flight (f);
+    release_in_flight (self, f);
     sobel_ring_cancel (self->ring, frame);
     return flow;
   }
@@ -347,17 +306,22 @@ gst_cuda_sobel_stream_drain (GstCudaSobel *self)
 
 /* ---- the output task's half ----------------------------------------------------------------------- */
 
-/* The finished frame in a buffer of downstream's own pool; NULL with `flow` set if there is none, NULL with OK if
- * the frame is dropped. */
+/* The finished frame in a buffer of downstream's own pool, or where there is no such pool in plain memory; NULL with
+ * `flow` set if there is none, NULL with OK if the frame is dropped. */
 static GstBuffer *
-copy_to_downstream_pool (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn *flow)
+copy_output (GstCudaSobel *self, GstSobelInFlight *f, GstFlowReturn *flow)
 {
   GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
   GstSobelFrameMap map;
   GstBuffer *out = NULL;
   gchar *reason = NULL;
 
-  *flow = acquire (self, self->downstream_pool, &out);
+  if (self->downstream_pool)
+    *flow = gst_buffer_pool_acquire_buffer (self->downstream_pool, &out, NULL);
+  else
+    *flow = (out = gst_cuda_sobel_plain_output (self)) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  if (*flow == GST_FLOW_ERROR)
+    gst_cuda_sobel_no_memory (self, self->downstream_pool ? "buffer from downstream's pool" : "memory for the result");
   if (*flow != GST_FLOW_OK)
     return NULL;
   if (!gst_sobel_frame_map (&map, &filter->out_info, self->config.out, out, GST_MAP_WRITE, &reason)) {
@@ -379,7 +343,8 @@ static GstBuffer *
 finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
 {
   GstSobelInFlight *f = frame->user;
-  GstBuffer *out = NULL;
+  GstBuffer *out;
+  gboolean copies;
 
   *flow = GST_FLOW_OK;
   if (frame->status != SOBEL_STATUS_OK) {
@@ -388,7 +353,7 @@ finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
       GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("A video frame could not be computed."),
                          ("%s: %s", sobel_status_name (frame->status), frame->error.message));
     *flow = GST_FLOW_ERROR;
-    release_in_flight (f);
+    release_in_flight (self, f);
     return NULL;
   }
   if (frame->recomputed)
@@ -398,12 +363,11 @@ finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
   gst_sobel_frame_unmap (&f->in_map);
   gst_clear_buffer (&f->in);
 
-  if (self->downstream_pool && f->asynchronous && f->out_map.buffer && !self->cuda.out)
-    out = copy_to_downstream_pool (self, f, flow);
-  else
-    out = g_steal_pointer (&f->out);
+  copies = f->asynchronous && f->out_map.buffer && !self->cuda.out &&
+           (self->downstream_pool || !gst_cuda_sobel_output_may_leave (self, frame->slot));
+  out = copies ? copy_output (self, f, flow) : g_steal_pointer (&f->out);
   gst_sobel_frame_unmap (&f->out_map);
-  release_in_flight (f);
+  release_in_flight (self, f);
   if (out)
     gst_sobel_stats_add_frame (&self->stats, &frame->timing, now_ns () - f->arrival);
   return out;
@@ -453,7 +417,7 @@ new_output (GstCudaSobel *self)
   GstBuffer *buffer = NULL;
 
   if (!self->cuda.out)
-    return gst_buffer_new_allocate (NULL, GST_VIDEO_FILTER_CAST (self)->out_info.size, NULL);
+    return gst_cuda_sobel_plain_output (self);
   /* Maybe only our own work went wrong; if all of the GPU is lost, mapping the buffer fails. */
   if (gst_buffer_pool_acquire_buffer (self->downstream_pool ? self->downstream_pool : self->own_pool, &buffer,
                                       &params) != GST_FLOW_OK)
@@ -500,7 +464,7 @@ static void
 discard_frame (void *user, SobelFrame *frame)
 {
   if (frame->user)
-    release_in_flight (frame->user);
+    release_in_flight (user, frame->user);
 }
 
 /* Producer, before the output task can see the frame: a device that computes with the calling thread needs the
@@ -524,6 +488,7 @@ device_lost (void *user, const SobelError *error)
   const gboolean goes_on = sobel_ring_is_fallback (self->ring);
 
   gst_sobel_allocator_set_device (self->allocator, NULL);
+  g_atomic_int_set (&self->n_kept, 0);
   GST_OBJECT_LOCK (self);
   g_free (self->fallback_reason);
   self->fallback_reason = g_strdup (error->message);

@@ -34,8 +34,9 @@ struct SobelHostBlock
  * untouched until `wait` has returned something other than TIMEOUT for the slot. */
 typedef struct SobelJob
 {
-  SobelImage in;  /* HOST: from the device's own host_alloc, where it has that */
-  SobelImage out; /* likewise */
+  /* HOST: memory of host_alloc, where the device has that, and no other: what is not pinned a driver copies inside
+   * submit, which then waits for the hardware. */
+  SobelImage in, out;
   SobelRecipe recipe;
   SobelKernel kernel;
   bool interlaced;    /* two fields, each a picture of its own */

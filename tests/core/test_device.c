@@ -264,6 +264,7 @@ test_fake_catches (void)
 {
   SobelError error;
   SobelTiming timing;
+  SobelHostBlock *block;
   unsigned i;
 
   open_fake (&(FakeOptions) { .finish = FAKE_FINISH_TOLD });
@@ -313,6 +314,18 @@ test_fake_catches (void)
   in[2]++;
   fake_device_finish_all (fake);
   close_fake (2, "written to");
+
+  open_fake (&(FakeOptions) { .pinned_only = true });
+  T_CHECK (device->ops->host_alloc (device, 32, &block, &error) == SOBEL_STATUS_OK, "host_alloc");
+  for (i = 0; i < 4; i++)
+    job[i] = job_for (block->data, (uint64_t *) block->data + 1);
+  job[1].out.plane[0] = (SobelPlane) { (uint8_t *) &out[1], 8, 1 };
+  job[2].in.plane[0] = (SobelPlane) { block->data, 8, 5 };
+  job[3].in = (SobelImage) { .memory = SOBEL_MEMORY_DEVICE, .plane[0] = { fake_device_address (&in[3]), 8, 1 } };
+  for (i = 0; i < 4; i++)
+    submit (i);
+  block->free (block);
+  close_fake (2, "not pinned");
 
   open_fake (NULL);
   fake_device_fail (fake, FAKE_CALL_SUBMIT, 1, SOBEL_STATUS_OK);

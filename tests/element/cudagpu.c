@@ -3,6 +3,7 @@
 
 #include "cpudevice.h"
 #include "gstsobelcaps.h"
+#include "pinnedbudget.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ real_host_alloc (SobelDevice *base, size_t size, SobelHostBlock **block, SobelEr
 static void
 block_free (SobelHostBlock *block)
 {
+  sobel_pinned_release (block->size);
   free (block->data);
   free (block);
 }
@@ -113,6 +115,10 @@ block_free (SobelHostBlock *block)
 static SobelStatus
 device_host_alloc (SobelDevice *base, size_t size, SobelHostBlock **block, SobelError *error)
 {
+  const SobelStatus status = sobel_pinned_reserve (size, error);
+
+  if (status != SOBEL_STATUS_OK)
+    return status;
   *block = calloc (1, sizeof **block);
   if (posix_memalign (&(*block)->data, 4096, size))
     return sobel_error_set (error, SOBEL_STATUS_NO_MEMORY, "no memory");

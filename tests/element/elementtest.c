@@ -152,6 +152,7 @@ make_gpu (const SobelCudaOptions *options, SobelDevice **device, SobelError *err
 
   fake_options = plan.options;
   fake_options.kind = "cuda";
+  fake_options.pinned_only = !fake_options.no_host_alloc;
   if (plan.pixels && sobel_cpu_device_new (1, &fake_options.inner, error) != SOBEL_STATUS_OK)
     return error->status;
   fake = fake_device_new (&fake_options);

@@ -55,7 +55,7 @@ typedef struct
   SobelStatus refuse;   /* not OK: there is none, for this reason */
   const char *message;  /* with refuse */
   gboolean pixels;      /* computes real pictures, by a CPU device inside */
-  FakeOptions options;  /* kind is always "cuda" */
+  FakeOptions options;  /* kind is always "cuda", and frames must lie in pinned memory where there is such */
   void (*made) (FakeDevice *fake); /* last words to a new device; may be NULL */
 } EGpu;
 

@@ -327,6 +327,55 @@ rig_push_pictures (Rig *rig, guint first, guint n)
   return flow;
 }
 
+GstQuery *
+rig_ask_for_allocation (Rig *rig, gboolean need_pool)
+{
+  GstCaps *caps = gst_pad_get_current_caps (rig->src);
+  GstQuery *query = gst_query_new_allocation (caps, need_pool);
+
+  T_CHECK (gst_pad_peer_query (rig->src, query), "the ALLOCATION query fails");
+  gst_caps_unref (caps);
+  return query;
+}
+
+GstBufferPool *
+rig_take_offer (Rig *rig)
+{
+  GstQuery *query = rig_ask_for_allocation (rig, TRUE);
+  GstBufferPool *pool = NULL;
+
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
+  gst_query_unref (query);
+  if (T_CHECK (pool != NULL, "no pool is offered"))
+    T_CHECK (gst_buffer_pool_set_active (pool, TRUE), "the offered pool cannot be activated");
+  return pool;
+}
+
+GstBuffer *
+rig_picture_from (Rig *rig, GstBufferPool *pool, guint n)
+{
+  GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
+  GstBuffer *buffer = NULL, *picture;
+  GstVideoFrame from, to;
+  guint tries;
+
+  for (tries = 0; !buffer && tries < 5000 * et_factor (); tries++)
+    if (gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
+      g_usleep (1000);
+  if (!T_CHECK (buffer != NULL, "no buffer comes back"))
+    return NULL;
+  picture = rig_picture (rig, n);
+  gst_video_frame_map (&from, &rig->info, picture, GST_MAP_READ);
+  gst_video_frame_map (&to, &rig->info, buffer, GST_MAP_WRITE);
+  gst_video_frame_copy (&to, &from);
+  gst_video_frame_unmap (&from);
+  gst_video_frame_unmap (&to);
+  gst_buffer_copy_into (buffer, picture, GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS, 0, -1);
+  gst_buffer_unref (picture);
+  return buffer;
+}
+
 /* ---- what came ------------------------------------------------------------------------------------ */
 
 gboolean

@@ -77,6 +77,13 @@ GstFlowReturn rig_push (Rig *rig, GstBuffer *buffer); /* takes it */
 /* `n` pictures, the first being number `first`; what the last push said. Stops at the first that is refused. */
 GstFlowReturn rig_push_pictures (Rig *rig, guint first, guint n);
 
+/* The element's answer to an ALLOCATION query for the pad's caps. (transfer full) */
+GstQuery *rig_ask_for_allocation (Rig *rig, gboolean need_pool);
+/* The pool that the element offers, active; complains if there is none. (transfer full) */
+GstBufferPool *rig_take_offer (Rig *rig);
+/* Picture number `n` in a buffer of the pool; NULL, after a complaint, if there is none within some seconds. */
+GstBuffer *rig_picture_from (Rig *rig, GstBufferPool *pool, guint n);
+
 /* ---- what came ---- */
 
 /* Waits until `n` buffers came in all; complains after some seconds. */

@@ -5,6 +5,7 @@
 #include "picture.h"
 
 #include "gstsobelcudacaps.h"
+#include "pinnedbudget.h"
 
 #define CUDA "video/x-raw(memory:CUDAMemory)"
 #define SYSTEM "video/x-raw"
@@ -343,6 +344,38 @@ gpu_memory_under_system_caps (void)
   cuda_gpu_check ();
 }
 
+/* What comes from system memory cannot go up, and outputs in GPU memory are not what takes the room. */
+static void
+no_room_to_upload (void)
+{
+  static const char *const backends[] = { "backend=auto", "backend=cuda" };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (backends); i++) {
+    GstObject *context = cuda_context_shared ();
+    CudaGpu *gpu = cuda_gpu_use ();
+    Rig *rig = rig_new (backends[i]);
+    gchar *text;
+
+    et_context ("%s", backends[i]);
+    rig->accepts = gst_caps_new_empty_simple (SYSTEM);
+    gst_caps_set_features (rig->accepts, 0, gst_caps_features_new (GST_SOBEL_CAPS_FEATURE_CUDA, NULL));
+    cuda_share (rig->element, context);
+    sobel_pinned_set_cap (1);
+    T_CHECK (rig_start (rig, SYSTEM ",format=NV12,width=34,height=18,framerate=25/1"), "refused");
+    T_CHECK (push_pictures (rig, NULL, 0, 3) == (i == 0 ? GST_FLOW_OK : GST_FLOW_ERROR), "flow");
+    if (i == 0)
+      check_pictures (rig, 0, 3, TRUE);
+    T_CHECK (gpu->frames == 0, "%u frames on the GPU", gpu->frames);
+    T_CHECK (rig_messages (rig, i == 0 ? GST_MESSAGE_WARNING : GST_MESSAGE_ERROR, &text) == 1, "%s", text);
+    g_free (text);
+    rig_free (rig);
+    gst_object_unref (context);
+    cuda_gpu_check ();
+    sobel_pinned_set_cap (0);
+  }
+}
+
 /* ---- running -------------------------------------------------------------------------------------- */
 
 int
@@ -357,6 +390,7 @@ main (int argc, char **argv)
     { "gray-leaves-in-system-memory", gray_leaves_in_system_memory },
     { "bypass-in-every-pairing", bypass_in_every_pairing },
     { "gpu-memory-under-system-caps", gpu_memory_under_system_caps },
+    { "no-room-to-upload", no_room_to_upload },
     { NULL, NULL },
   };
 

@@ -8,62 +8,11 @@
 
 enum { LUMA_BYTES = 64 * 48, FRAME_BYTES = LUMA_BYTES * 3 / 2 };
 
-static GstQuery *
-ask_for_allocation (Rig *rig, gboolean need_pool)
-{
-  GstCaps *caps = gst_pad_get_current_caps (rig->src);
-  GstQuery *query = gst_query_new_allocation (caps, need_pool);
-
-  T_CHECK (gst_pad_peer_query (rig->src, query), "the ALLOCATION query fails");
-  gst_caps_unref (caps);
-  return query;
-}
-
-/* The pool that the element offers, active. */
-static GstBufferPool *
-take_offer (Rig *rig)
-{
-  GstQuery *query = ask_for_allocation (rig, TRUE);
-  GstBufferPool *pool = NULL;
-
-  if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
-  gst_query_unref (query);
-  if (T_CHECK (pool != NULL, "no pool is offered"))
-    T_CHECK (gst_buffer_pool_set_active (pool, TRUE), "the offered pool cannot be activated");
-  return pool;
-}
-
 static void
 leave_pool (GstBufferPool *pool)
 {
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
-}
-
-/* Picture number `n` in a buffer of the pool; NULL if there is none within some seconds. */
-static GstBuffer *
-picture_from (GstBufferPool *pool, Rig *rig, guint n)
-{
-  GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
-  GstBuffer *buffer = NULL, *picture;
-  GstVideoFrame from, to;
-  guint tries;
-
-  for (tries = 0; !buffer && tries < 5000 * et_factor (); tries++)
-    if (gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
-      g_usleep (1000);
-  if (!T_CHECK (buffer != NULL, "no buffer comes back"))
-    return NULL;
-  picture = rig_picture (rig, n);
-  gst_video_frame_map (&from, &rig->info, picture, GST_MAP_READ);
-  gst_video_frame_map (&to, &rig->info, buffer, GST_MAP_WRITE);
-  gst_video_frame_copy (&to, &from);
-  gst_video_frame_unmap (&from);
-  gst_video_frame_unmap (&to);
-  gst_buffer_copy_into (buffer, picture, GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS, 0, -1);
-  gst_buffer_unref (picture);
-  return buffer;
 }
 
 /* A plain pool for the rig's caps. */
@@ -114,7 +63,7 @@ what_is_offered (void)
     et_gpu_late (100, 100);
     rig = rig_new (properties);
     T_CHECK (rig_start (rig, CAPS), "does not start");
-    query = ask_for_allocation (rig, TRUE);
+    query = rig_ask_for_allocation (rig, TRUE);
     T_CHECK (gst_query_get_n_allocation_pools (query) == 1, "no pool");
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
     T_CHECK (pool && size == FRAME_BYTES, "size %u", size);
@@ -131,7 +80,7 @@ what_is_offered (void)
     gst_object_unref (pool);
     gst_query_unref (query);
 
-    query = ask_for_allocation (rig, FALSE);
+    query = rig_ask_for_allocation (rig, FALSE);
     T_CHECK (gst_query_get_n_allocation_params (query) == 1, "no allocator for a pool of upstream's own");
     gst_query_unref (query);
     rig_free (rig);
@@ -148,7 +97,7 @@ what_the_cpu_offers (void)
   GstQuery *query;
 
   T_CHECK (rig_start (rig, CAPS), "does not start");
-  query = ask_for_allocation (rig, TRUE);
+  query = rig_ask_for_allocation (rig, TRUE);
   T_CHECK (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL), "GstVideoMeta is not understood");
   T_CHECK (!gst_query_find_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, NULL), "cropping is promised");
   gst_query_unref (query);
@@ -170,9 +119,9 @@ offered_pool_is_used_in_place (void)
     rig = rig_new ("backend=cuda ring-size=4");
     rig_set (rig, looks[k]);
     T_CHECK (rig_start (rig, CAPS), "does not start");
-    pool = take_offer (rig);
+    pool = rig_take_offer (rig);
     for (i = 0; i < 40; i++)
-      T_CHECK (rig_push (rig, picture_from (pool, rig, i)) == GST_FLOW_OK, "refused");
+      T_CHECK (rig_push (rig, rig_picture_from (rig, pool, i)) == GST_FLOW_OK, "refused");
     rig_eos (rig);
     picture_check_recording (rig, 0, 40);
     T_CHECK (rig_stat (rig, "host-bytes-copied") == 0, "%" G_GUINT64_FORMAT " bytes were copied",
@@ -197,14 +146,14 @@ offered_allocator_is_enough (void)
   et_gpu_late (300, 300);
   rig = rig_new ("backend=cuda ring-size=2");
   T_CHECK (rig_start (rig, CAPS), "does not start");
-  query = ask_for_allocation (rig, FALSE);
+  query = rig_ask_for_allocation (rig, FALSE);
   gst_query_parse_nth_allocation_param (query, 0, &allocator, &params);
   gst_query_unref (query);
   pool = plain_pool (CAPS, allocator, &params, 0, 0);
   gst_object_unref (allocator);
   gst_buffer_pool_set_active (pool, TRUE);
   for (i = 0; i < 10; i++)
-    rig_push (rig, picture_from (pool, rig, i));
+    rig_push (rig, rig_picture_from (rig, pool, i));
   rig_eos (rig);
   picture_check_recording (rig, 0, 10);
   T_CHECK (rig_stat (rig, "host-bytes-copied") == 0, "%" G_GUINT64_FORMAT " bytes were copied",
@@ -228,7 +177,7 @@ offered_pool_keeps_its_memory (void)
   et_gpu_late (300, 300);
   rig = rig_new ("backend=cuda ring-size=2");
   T_CHECK (rig_start (rig, CAPS), "does not start");
-  query = ask_for_allocation (rig, TRUE);
+  query = rig_ask_for_allocation (rig, TRUE);
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   gst_query_parse_allocation (query, &caps, NULL);
   config = gst_buffer_pool_get_config (pool);
@@ -237,7 +186,7 @@ offered_pool_keeps_its_memory (void)
   T_CHECK (gst_buffer_pool_set_config (pool, config), "cannot be configured by upstream");
   gst_query_unref (query);
   gst_buffer_pool_set_active (pool, TRUE);
-  rig_push (rig, picture_from (pool, rig, 0));
+  rig_push (rig, rig_picture_from (rig, pool, 0));
   rig_eos (rig);
   picture_check_recording (rig, 0, 1);
   T_CHECK (rig_stat (rig, "host-bytes-copied") == 0, "other memory was taken");
@@ -261,7 +210,7 @@ other_buffers_are_let_go (void)
   T_CHECK (rig_start (rig, CAPS), "does not start");
   pool = plain_pool (CAPS, NULL, NULL, 2, 2);
   gst_buffer_pool_set_active (pool, TRUE);
-  for (i = 0; i < 8 && (in = picture_from (pool, rig, i)); i++)
+  for (i = 0; i < 8 && (in = rig_picture_from (rig, pool, i)); i++)
     rig_push (rig, in);
   T_CHECK (fake_device_in_flight (et_gpu (0)) == 8, "%u in flight", fake_device_in_flight (et_gpu (0)));
   T_CHECK (rig_stat (rig, "host-bytes-copied") == 8 * LUMA_BYTES, "%" G_GUINT64_FORMAT " bytes were copied",
@@ -297,7 +246,7 @@ the_cpu_lets_go_at_once (void)
   T_CHECK (rig_start (rig, CAPS), "does not start");
   gst_buffer_pool_set_active (pool, TRUE);
   /* As many as the CPU keeps in flight, whatever ring-size is. */
-  for (i = 0; i < 2 && (in = picture_from (pool, rig, i)); i++)
+  for (i = 0; i < 2 && (in = rig_picture_from (rig, pool, i)); i++)
     rig_push (rig, in);
   T_CHECK (rig_n_buffers (rig) == 0 && rig_stat (rig, "host-bytes-copied") == 0, "not as it was meant");
   T_CHECK (rig_stat (rig, "slots") == 2, "%" G_GUINT64_FORMAT " slots", rig_stat (rig, "slots"));
@@ -326,7 +275,7 @@ two_buffers_are_enough (void)
     rig->drops_buffers = TRUE;
     T_CHECK (rig_start (rig, CAPS), "does not start");
     gst_buffer_pool_set_active (pool, TRUE);
-    for (i = 0; i < 50 && (in = picture_from (pool, rig, i)); i++)
+    for (i = 0; i < 50 && (in = rig_picture_from (rig, pool, i)); i++)
       rig_push (rig, in);
     rig_eos (rig);
     T_CHECK (rig_n_buffers (rig) == 50, "%u frames", rig_n_buffers (rig));
@@ -385,8 +334,8 @@ without_downstream_pool (void)
     rig->answers_allocation = k > 0;
     rig->video_meta = k > 1;
     T_CHECK (rig_start (rig, CAPS), "does not start");
-    pool = take_offer (rig);
-    rig_push (rig, picture_from (pool, rig, 0));
+    pool = rig_take_offer (rig);
+    rig_push (rig, rig_picture_from (rig, pool, 0));
     rig_eos (rig);
     picture_check_recording (rig, 0, 1);
     T_CHECK (rig_stat (rig, "host-bytes-copied") == 0, "something was copied");
@@ -458,8 +407,8 @@ buffers_outlive_the_element (void)
     rig = rig_new (backends[k]);
     T_CHECK (rig_start (rig, CAPS), "does not start");
     if (k > 0) {
-      pool = take_offer (rig);
-      held[n++] = picture_from (pool, rig, 0);
+      pool = rig_take_offer (rig);
+      held[n++] = rig_picture_from (rig, pool, 0);
     }
     rig_push_pictures (rig, 0, 3);
     rig_eos (rig);

@@ -444,6 +444,43 @@ test_limits (void)
   sobel_device_destroy (&device);
 }
 
+/* No memory can be pinned any more, by the cap or the driver, while frames go through: they do not notice. */
+static void
+test_pinned_runs_out (void)
+{
+  const SobelCudaOptions options = {.device_id = -1};
+  const SobelConfig config = rig_config ("I420", false, 320, 240, false);
+  const SobelParams params = SOBEL_PARAMS_DEFAULT;
+  TRandom random = t_random (4, 1);
+  SobelHostBlock *block = NULL;
+  uint64_t pinned;
+  SobelError error;
+  unsigned n;
+  Rig rig;
+
+  if (!T_CHECK (rig_init (&rig, open_device (&options), &config, 2, &error), "%s", error.message))
+    return;
+  pinned = sobel_pinned_bytes ();
+  for (n = 0; n < 6; n++) {
+    const unsigned slot = n % 2;
+    const SobelJob job = rig_job (&rig, slot, &params);
+
+    t_random_fill (&random, rig_in (&rig, slot), rig.in_size);
+    T_CHECK (rig.device->ops->submit (rig.device, slot, &job, &error) == SOBEL_STATUS_OK, "%s", error.message);
+    sobel_pinned_set_cap (n < 3 ? 1 : 0);
+    sobel_cuda_fault_set (n < 3 ? 0 : 2, cudaErrorMemoryAllocation, false); /* cudaHostRegister */
+    T_CHECK (rig.device->ops->host_alloc (rig.device, 4096, &block, &error) == SOBEL_STATUS_NO_MEMORY && !block,
+             "memory in spite of it");
+    T_CHECK (strstr (error.message, "4096") != NULL, "%s", error.message);
+    sobel_cuda_fault_set (0, 0, false);
+    T_CHECK (rig.device->ops->wait (rig.device, slot, WAIT_NS, &error) == SOBEL_STATUS_OK, "%s", error.message);
+    check_output (&rig, &job, rig_out (&rig, slot), "frame in a shortage");
+  }
+  T_CHECK (sobel_pinned_bytes () == pinned, "%llu bytes instead of %llu", (unsigned long long) sobel_pinned_bytes (),
+           (unsigned long long) pinned);
+  rig_clear (&rig);
+}
+
 /* Pictures of more than 2^31 bytes. */
 static void
 test_huge (void)
@@ -496,6 +533,7 @@ main (int argc, char **argv)
     test_roots ();
     test_strips ();
     test_limits ();
+    test_pinned_runs_out ();
     test_huge ();
   }
   return t_result ();

@@ -9,11 +9,17 @@
 /* No user-space address has this bit on x86-64 and AArch64, with tagged pointers or without. */
 #define DEVICE_ADDRESS_BIT ((uintptr_t) 1 << 55)
 
-typedef struct FakeBlock
+typedef struct FakeBlock FakeBlock;
+struct FakeBlock
 {
   SobelHostBlock block; /* first */
   FakeDevice *fake;
-} FakeBlock;
+  FakeBlock *next;
+};
+
+/* Of all fake devices: what one has pinned, the others reach, too. */
+static FakeBlock *blocks;
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* With the lock held. `what` is static. */
 static void
@@ -207,7 +213,13 @@ static void
 fake_block_free (SobelHostBlock *block)
 {
   FakeDevice *fake = ((FakeBlock *) block)->fake;
+  FakeBlock **link;
 
+  pthread_mutex_lock (&blocks_lock);
+  for (link = &blocks; *link != (FakeBlock *) block; link = &(*link)->next)
+    ;
+  *link = (*link)->next;
+  pthread_mutex_unlock (&blocks_lock);
   sobel_pinned_release (block->size);
   free (block->data);
   free (block);
@@ -247,8 +259,46 @@ fake_host_alloc (SobelDevice *device, size_t size, SobelHostBlock **block, Sobel
   fake->references++;
   fake->blocks++;
   pthread_mutex_unlock (&fake->lock);
+  pthread_mutex_lock (&blocks_lock);
+  fresh->next = blocks;
+  blocks = fresh;
+  pthread_mutex_unlock (&blocks_lock);
   *block = &fresh->block;
   return SOBEL_STATUS_OK;
+}
+
+/* Whether all of a plane lies in one block. */
+static bool
+is_pinned (const SobelPlane *plane)
+{
+  const size_t bytes = (size_t) (plane->stride < 0 ? -plane->stride : plane->stride) * (size_t) (plane->rows - 1);
+  const uint8_t *first = plane->stride < 0 ? plane->data - bytes : plane->data;
+  const FakeBlock *b;
+
+  pthread_mutex_lock (&blocks_lock);
+  for (b = blocks; b; b = b->next) {
+    const uint8_t *start = b->block.data;
+
+    if (first >= start && first + bytes < start + b->block.size)
+      break;
+  }
+  pthread_mutex_unlock (&blocks_lock);
+  return b != NULL;
+}
+
+/* With the lock held. */
+static void
+check_memory (FakeDevice *fake, const SobelJob *job)
+{
+  const SobelImage *image[2] = { &job->in, &job->out };
+  bool pinned = true;
+  unsigned i, k;
+
+  for (i = 0; i < 2; i++)
+    for (k = 0; k < SOBEL_MAX_PLANES && image[i]->memory == SOBEL_MEMORY_HOST; k++)
+      pinned &= !image[i]->plane[k].data || is_pinned (&image[i]->plane[k]);
+  if (!pinned)
+    misused (fake, "a frame in memory that is not pinned");
 }
 
 /* With the lock held. */
@@ -299,6 +349,8 @@ fake_submit (SobelDevice *device, unsigned slot, const SobelJob *job, SobelError
   status = count_call (fake, FAKE_CALL_SUBMIT);
   pthread_cond_broadcast (&fake->changed); /* fake_device_await_submits() */
   check_submit (fake, slot);
+  if (fake->options.pinned_only)
+    check_memory (fake, job);
   if (slot < fake->n_slots) {
     start_job (fake, slot, job);
     if (fake->finish == FAKE_FINISH_AT_ONCE && status == SOBEL_STATUS_OK)

@@ -47,6 +47,7 @@ typedef struct FakeOptions
 
   bool no_host_alloc; /* ops->host_alloc is NULL, as where any memory will do */
   bool watch_memory;  /* counts it as misuse if the images of a frame in flight change */
+  bool pinned_only;   /* counts it as misuse if a host image lies elsewhere than in a fake device's host_alloc */
 } FakeOptions;
 
 /* NULL: out of memory. `options` may be NULL: all zero. */
