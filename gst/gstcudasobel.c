@@ -171,7 +171,7 @@ drain_and_forget_not_linked (GstCudaSobel *self)
 
   gst_cuda_sobel_stream_drain (self);
   if (asked)
-    g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_NOT_LINKED, GST_FLOW_OK);
+    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_NOT_LINKED);
 }
 
 static GstFlowReturn
@@ -259,7 +259,7 @@ flush_stop (GstCudaSobel *self, GstEvent *event)
   }
   result = GST_BASE_TRANSFORM_CLASS (gst_cuda_sobel_parent_class)->sink_event (trans, event);
   if (self->ring) {
-    g_atomic_int_set (&self->flow, GST_FLOW_OK);
+    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_OK);
     self->discont = self->output_discont = FALSE;
     gst_cuda_sobel_gate_open (self);
   }
@@ -284,10 +284,11 @@ gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event)
     drain_and_forget_not_linked (self);
   /* Downstream's EOS was that of the segment before. */
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
-    g_atomic_int_compare_and_exchange (&self->flow, GST_FLOW_EOS, GST_FLOW_OK);
+    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_EOS);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     /* No buffer will follow that could take the last frame's fate upstream. */
-    const GstFlowReturn flow = g_atomic_int_get (&self->flow);
+    const GstFlowReturn flow = gst_cuda_sobel_stream_flow (self);
+
     if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
       GST_ELEMENT_FLOW_ERROR (self, flow);
   }
@@ -440,7 +441,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
                                   sobel_device_is_asynchronous (devices.device) ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
   self->copier = gst_sobel_copier_new ();
-  g_atomic_int_set (&self->flow, GST_FLOW_OK);
+  gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_OK);
   self->discont = self->output_discont = FALSE;
   self->configured = FALSE;
   self->next_warning = 0;

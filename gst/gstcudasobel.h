@@ -83,7 +83,12 @@ struct _GstCudaSobel
 
   GstSobelCuda cuda;
 
-  gint flow; /* atomic GstFlowReturn: what downstream said last */
+  /* What downstream said, under the object lock. Frames that were in flight already may be taken after one was refused:
+   * that does not undo what upstream has not been told. */
+  struct
+  {
+    GstFlowReturn last, untold;
+  } flow;
   GstPadActivateModeFunction src_activate_mode; /* the base class's */
   GstPadEventFunction sink_event;               /* likewise */
 
@@ -155,6 +160,10 @@ GstFlowReturn gst_cuda_sobel_stage_input (GstCudaSobel *self, GstSobelInFlight *
 
 /* Streaming thread; takes `buffer`. Returns what downstream said last, also of earlier frames. */
 GstFlowReturn gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer);
+/* What downstream said: the worst of what upstream has not been told, else the last. */
+GstFlowReturn gst_cuda_sobel_stream_flow (GstCudaSobel *self);
+/* That counts no longer; OK: whatever it was. */
+void gst_cuda_sobel_stream_forget_flow (GstCudaSobel *self, GstFlowReturn flow);
 /* Waits until every frame in flight is downstream; returns at once when flushing. */
 void gst_cuda_sobel_stream_drain (GstCudaSobel *self);
 /* The output task's function: one frame. */

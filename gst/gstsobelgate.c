@@ -76,7 +76,7 @@ reopen (GstCudaSobel *self)
   if (self->ring) {
     gst_cuda_sobel_gate_hold (self);
     sobel_ring_clear (self->ring);
-    g_atomic_int_set (&self->flow, GST_FLOW_OK);
+    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_OK);
     self->output_discont = TRUE;
     gst_cuda_sobel_gate_open (self);
   }

@@ -49,6 +49,61 @@ mark_discont (GstBuffer *buffer)
   return buffer;
 }
 
+/* ---- what downstream says ------------------------------------------------------------------------- */
+
+/* The object lock is held. */
+static GstFlowReturn
+flow_so_far (const GstCudaSobel *self)
+{
+  return self->flow.untold != GST_FLOW_OK ? self->flow.untold : self->flow.last;
+}
+
+GstFlowReturn
+gst_cuda_sobel_stream_flow (GstCudaSobel *self)
+{
+  GstFlowReturn flow;
+
+  GST_OBJECT_LOCK (self);
+  flow = flow_so_far (self);
+  GST_OBJECT_UNLOCK (self);
+  return flow;
+}
+
+void
+gst_cuda_sobel_stream_forget_flow (GstCudaSobel *self, GstFlowReturn flow)
+{
+  GST_OBJECT_LOCK (self);
+  if (flow == GST_FLOW_OK || self->flow.last == flow)
+    self->flow.last = GST_FLOW_OK;
+  if (flow == GST_FLOW_OK || self->flow.untold == flow)
+    self->flow.untold = GST_FLOW_OK;
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* For the streaming thread to return. */
+static GstFlowReturn
+tell_flow (GstCudaSobel *self)
+{
+  GstFlowReturn flow;
+
+  GST_OBJECT_LOCK (self);
+  flow = flow_so_far (self);
+  self->flow.untold = GST_FLOW_OK;
+  GST_OBJECT_UNLOCK (self);
+  return flow;
+}
+
+static void
+hear_flow (GstCudaSobel *self, GstFlowReturn flow)
+{
+  GST_OBJECT_LOCK (self);
+  self->flow.last = flow;
+  /* Errors are negative, the gravest lowest. */
+  if (flow != GST_FLOW_OK && (self->flow.untold == GST_FLOW_OK || flow < self->flow.untold))
+    self->flow.untold = flow;
+  GST_OBJECT_UNLOCK (self);
+}
+
 /* ---- output --------------------------------------------------------------------------------------- */
 
 static guint
@@ -294,7 +349,7 @@ gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer)
     f->out = mark_discont (f->out);
   self->discont = FALSE;
   sobel_ring_submit (self->ring, frame);
-  return g_atomic_int_get (&self->flow);
+  return tell_flow (self);
 }
 
 void
@@ -349,7 +404,7 @@ finish_frame (GstCudaSobel *self, SobelFrame *frame, GstFlowReturn *flow)
   *flow = GST_FLOW_OK;
   if (frame->status != SOBEL_STATUS_OK) {
     gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
-    if (g_atomic_int_get (&self->flow) != GST_FLOW_ERROR)
+    if (gst_cuda_sobel_stream_flow (self) != GST_FLOW_ERROR)
       GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("A video frame could not be computed."),
                          ("%s: %s", sobel_status_name (frame->status), frame->error.message));
     *flow = GST_FLOW_ERROR;
@@ -397,7 +452,7 @@ gst_cuda_sobel_stream_loop (gpointer pad)
   if (flow != GST_FLOW_OK)
     GST_DEBUG_OBJECT (self, "downstream says %s", gst_flow_get_name (flow));
   if (out || flow != GST_FLOW_OK)
-    g_atomic_int_set (&self->flow, flow);
+    hear_flow (self, flow);
   sobel_ring_release (self->ring, frame);
 }
 

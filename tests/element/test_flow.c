@@ -57,6 +57,51 @@ reaches_upstream (void)
   }
 }
 
+/* Downstream refuses frame number `refused`, from 1, and no other. */
+static guint refused;
+static GstFlowReturn answer;
+
+static GstFlowReturn
+refuse_one (Rig *rig, GstBuffer *buffer)
+{
+  return rig_n_buffers (rig) + 1 == refused ? answer : GST_FLOW_OK;
+}
+
+/* Those behind it were in flight already, and are taken. */
+static void
+one_refused_among_many (void)
+{
+  static const GstFlowReturn said[] = { GST_FLOW_EOS, GST_FLOW_NOT_LINKED, GST_FLOW_ERROR, GST_FLOW_NOT_NEGOTIATED,
+                                        GST_FLOW_FLUSHING, GST_FLOW_CUSTOM_ERROR_2, GST_FLOW_CUSTOM_SUCCESS_1 };
+  guint i, j;
+
+  for (i = 0; i < G_N_ELEMENTS (backends); i++) {
+    for (j = 0; j < G_N_ELEMENTS (said); j++) {
+      for (refused = 1; refused < 6; refused++) {
+        GstFlowReturn flow;
+        Rig *rig;
+
+        et_context ("%s, %s to frame %u", backends[i], gst_flow_get_name (said[j]), refused);
+        et_gpu_late (200, 200);
+        rig = rig_new (backends[i]);
+        answer = said[j];
+        rig->arrive = refuse_one;
+        T_CHECK (rig_start (rig, CAPS), "does not start");
+        flow = rig_push_pictures (rig, 0, 6);
+        let_all_leave (rig);
+        if (flow == GST_FLOW_OK)
+          flow = rig_push_pictures (rig, 6, 1);
+        T_CHECK (flow == said[j], "upstream hears %s", gst_flow_get_name (flow));
+        T_CHECK (rig_push_pictures (rig, 50, 5) == GST_FLOW_OK, "told twice");
+        rig_eos (rig);
+        rig_no_trouble (rig);
+        rig_free (rig);
+        et_gpu_check ();
+      }
+    }
+  }
+}
+
 /* No buffer follows the last one: what downstream said to it must not be lost. */
 static void
 last_frame_before_eos (void)
@@ -169,6 +214,7 @@ main (int argc, char **argv)
 {
   static const ETest tests[] = {
     { "reaches-upstream", reaches_upstream },
+    { "one-refused-among-many", one_refused_among_many },
     { "last-frame-before-eos", last_frame_before_eos },
     { "eos-ends-with-the-segment", eos_ends_with_the_segment },
     { "not-linked-ends-with-a-link", not_linked_ends_with_a_link },
