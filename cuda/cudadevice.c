@@ -146,6 +146,8 @@ cuda_wait (SobelDevice *base, unsigned number, uint64_t timeout_ns, SobelError *
   return status;
 }
 
+/* Between two moments of a frame that is done. The start is recorded beside the frame's own stream: of a small frame it
+ * can come late, even after the end of the upload, which then counts as no time. */
 static uint64_t
 between_ns (const SobelCudaSlot *slot, unsigned from, unsigned to)
 {
@@ -155,7 +157,7 @@ between_ns (const SobelCudaSlot *slot, unsigned from, unsigned to)
     cudaGetLastError ();
     return 0;
   }
-  return (uint64_t) ((double) ms * 1e6 / (double) slot->timed_share + 0.5);
+  return ms > 0 ? (uint64_t) ((double) ms * 1e6 / (double) slot->timed_share + 0.5) : 0;
 }
 
 static void

@@ -87,7 +87,9 @@ streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
   for (device->n_streams = 0; device->n_streams < n; device->n_streams++)
     SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->stream[device->n_streams], cudaStreamNonBlocking),
                       "stream %u of %u", device->n_streams + 1, n);
+  SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->clock, cudaStreamNonBlocking), "a stream");
   SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->order, cudaEventDisableTiming), "an event");
+  SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->uploaded, cudaEventDisableTiming), "an event");
   for (i = 0; i < device->n_slots && status == SOBEL_STATUS_OK; i++) {
     device->slot[i].stream = i % n;
     status = events_init (&device->slot[i], i, error);
@@ -178,9 +180,14 @@ sobel_cuda_slots_clear (SobelCudaDevice *device)
   atomic_store (&device->in_flight, 0);
   for (i = 0; i < device->n_streams; i++)
     cudaStreamDestroy (device->stream[i]);
+  if (device->clock)
+    cudaStreamDestroy (device->clock);
   if (device->order)
     cudaEventDestroy (device->order);
-  device->order = NULL;
+  if (device->uploaded)
+    cudaEventDestroy (device->uploaded);
+  device->clock = NULL;
+  device->order = device->uploaded = NULL;
   device->n_streams = device->n_slots = 0;
   atomic_store (&device->bytes, 0);
   cudaGetLastError ();

@@ -74,8 +74,10 @@ typedef struct SobelCudaDevice
   unsigned n_slots; /* 0: not configured */
   cudaStream_t stream[SOBEL_CUDA_MAX_STREAMS];
   unsigned n_streams;
-  cudaEvent_t order; /* for one stream to wait for another */
-  unsigned frames;   /* submitted */
+  cudaEvent_t order;    /* for one stream to wait for another */
+  cudaStream_t clock;   /* does nothing but record when a frame's upload could begin */
+  cudaEvent_t uploaded; /* the end of the upload before that of the next timed frame */
+  unsigned frames;      /* submitted */
   atomic_uint in_flight;
   SobelTiming timing; /* of the last frame whose moments were recorded; the waiting thread's */
   SobelCudaQueue queue;

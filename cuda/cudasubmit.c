@@ -391,18 +391,43 @@ mark (const Work *w, unsigned moment, cudaStream_t stream, SobelError *error)
   return SOBEL_STATUS_OK;
 }
 
+/* The start of a timed frame that comes from host memory: when it is submitted and the upload before its own has ended.
+ * Not on the frame's stream: an event behind an earlier frame's download is queued with the downloads, behind those of
+ * all frames between, and this frame's upload behind it; the bus would stand still. */
+static SobelStatus
+mark_start (const Work *w, SobelError *error)
+{
+  const SobelCudaDevice *device = w->device;
+
+  if (!w->slot->timed || w->job->in.memory == SOBEL_MEMORY_DEVICE)
+    return mark (w, SOBEL_CUDA_START, w->up, error);
+  SOBEL_CUDA_CHECK (error, cudaStreamWaitEvent (device->clock, device->uploaded, 0), "the start of a frame");
+  return mark (w, SOBEL_CUDA_START, device->clock, error);
+}
+
+/* The end of an upload, where the next frame's start is of interest. */
+static SobelStatus
+mark_upload (const Work *w, SobelError *error)
+{
+  if (!w->slot->queued && w->device->frames % sobel_cuda_tuning.timed_every == 0)
+    SOBEL_CUDA_CHECK (error, cudaEventRecord (w->device->uploaded, w->up), "the end of an upload");
+  return SOBEL_STATUS_OK;
+}
+
 /* One strip, or a whole frame; the first one's moments are recorded. */
 static SobelStatus
 queue_strip (const Work *w, unsigned k, SobelError *error)
 {
   const Strip strip = make_strip (w, k);
   const bool marked = k == 0;
-  SobelStatus status = marked ? mark (w, SOBEL_CUDA_START, w->up, error) : SOBEL_STATUS_OK;
+  SobelStatus status = marked ? mark_start (w, error) : SOBEL_STATUS_OK;
 
   if (status == SOBEL_STATUS_OK)
     status = upload (w, &strip, error);
   if (status == SOBEL_STATUS_OK && marked)
     status = mark (w, SOBEL_CUDA_UPLOADED, w->up, error);
+  if (status == SOBEL_STATUS_OK && strip.last)
+    status = mark_upload (w, error);
   if (status == SOBEL_STATUS_OK)
     status = order_streams (w, w->up, w->middle, error);
   if (status == SOBEL_STATUS_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* When upload, kernel and download of consecutive frames began and ended on the GPU, by the events that the device
- * records in its streams anyway: the overlap itself, for ring sizes of 1 and 4. */
+ * records anyway: the overlap itself, for ring sizes of 1 and 4. */
 #include "benchgpu.h"
 
 #include "../gpu/cudarig.h"
