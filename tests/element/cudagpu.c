@@ -34,19 +34,13 @@ driver_symbol (const char *name)
   return handle ? dlsym (handle, name) : NULL;
 }
 
-gboolean
-cuda_gpu_is_real (void)
-{
-  return g_strcmp0 (g_getenv ("SOBEL_TEST_GPU"), "real") == 0;
-}
-
 FakeDriver *
 fake_driver (void)
 {
   static FakeDriver none;
   FakeDriver *(*state) (void) = (FakeDriver * (*) (void)) driver_symbol ("fake_driver_state");
 
-  return state ? state () : cuda_gpu_is_real () ? &none : NULL;
+  return state ? state () : et_gpu_is_real () ? &none : NULL;
 }
 
 guint
@@ -60,7 +54,7 @@ cuda_gpu_count (void)
 void
 cuda_expect_contexts (guint n)
 {
-  if (!cuda_gpu_is_real ())
+  if (!et_gpu_is_real ())
     T_CHECK (fake_driver ()->contexts == n, "%u contexts, should be %u", fake_driver ()->contexts, n);
 }
 
@@ -164,7 +158,7 @@ device_submit (SobelDevice *base, unsigned slot, const SobelJob *job, SobelError
     return sobel_error_set (error, SOBEL_STATUS_DEVICE_LOST, "the test lost the GPU");
   /* The context that the memory is mapped in is current, or the driver would complain. */
   T_CHECK (driver_context ("cuCtxPushCurrent_v2", device->context) == 0, "the device's context is dead");
-  if (!cuda_gpu_is_real ()) {
+  if (!et_gpu_is_real ()) {
     translate (&here.in);
     translate (&here.out);
   }
@@ -194,7 +188,7 @@ device_info (SobelDevice *base, SobelDeviceInfo *info)
 {
   Device *device = (Device *) base;
 
-  if (cuda_gpu_is_real ()) {
+  if (et_gpu_is_real ()) {
     device->inner->ops->info (device->inner, info);
     return;
   }
@@ -211,7 +205,7 @@ device_destroy (SobelDevice *base)
   Device *device = (Device *) base;
   int (*release) (int) = (int (*) (int)) driver_symbol ("cuDevicePrimaryCtxRelease_v2");
 
-  if (cuda_gpu_is_real ()) {
+  if (et_gpu_is_real ()) {
     if (!device->inner->ops->destroy (device->inner))
       return false;
   } else {
@@ -235,7 +229,7 @@ open_inner (Device *device, SobelError *error)
   SobelCudaOptions *options = &device->options;
   SobelStatus status;
 
-  if (cuda_gpu_is_real ()) {
+  if (et_gpu_is_real ()) {
     SobelDeviceInfo info;
 
     status = sobel_cuda_device_new (options, &device->inner, error);
@@ -274,7 +268,7 @@ make_device (const SobelCudaOptions *options, SobelDevice **out, SobelError *err
   real_ops = ops;
   real_ops.host_alloc = real_host_alloc;
   device = g_new0 (Device, 1);
-  device->base.ops = cuda_gpu_is_real () ? &real_ops : &ops;
+  device->base.ops = et_gpu_is_real () ? &real_ops : &ops;
   device->options = *options;
   if (open_inner (device, error) != SOBEL_STATUS_OK) {
     g_free (device);
@@ -338,7 +332,7 @@ cuda_context_shared (void)
 {
   static GstObject *context = NULL;
 
-  if (!cuda_gpu_is_real ())
+  if (!et_gpu_is_real ())
     return cuda_context_new (0);
   if (!context)
     context = cuda_context_new (0);

@@ -28,7 +28,6 @@ typedef struct
 /* Whether there is all it takes: the library, and the driver of the tests. */
 gboolean cuda_gpu_available (void);
 
-gboolean cuda_gpu_is_real (void);
 /* GPUs there are. */
 guint cuda_gpu_count (void);
 

@@ -149,6 +149,8 @@ make_gpu (const SobelCudaOptions *options, SobelDevice **device, SobelError *err
   g_mutex_unlock (&gpu_lock);
   if (plan.refuse != SOBEL_STATUS_OK)
     return sobel_error_set (error, plan.refuse, "%s", plan.message);
+  if (plan.real)
+    return sobel_cuda_device_new (options, device, error);
 
   fake_options = plan.options;
   fake_options.kind = "cuda";
@@ -177,17 +179,38 @@ et_gpu_set (const EGpu *plan)
   g_mutex_unlock (&gpu_lock);
 }
 
-void
-et_gpu_late (unsigned delay_us, unsigned jitter_us)
+gboolean
+et_gpu_is_real (void)
 {
-  const EGpu plan = {
+  return g_strcmp0 (g_getenv ("SOBEL_TEST_GPU"), "real") == 0;
+}
+
+static EGpu
+late_gpu (unsigned delay_us, unsigned jitter_us)
+{
+  return (EGpu) {
     .pixels = TRUE,
     .options = { .finish = FAKE_FINISH_LATE,
                  .delay_ns = (uint64_t) delay_us * 1000,
                  .jitter_ns = (uint64_t) jitter_us * 1000,
                  .watch_memory = true },
   };
+}
 
+void
+et_gpu_fake_late (unsigned delay_us, unsigned jitter_us)
+{
+  const EGpu plan = late_gpu (delay_us, jitter_us);
+
+  et_gpu_set (&plan);
+}
+
+void
+et_gpu_late (unsigned delay_us, unsigned jitter_us)
+{
+  EGpu plan = late_gpu (delay_us, jitter_us);
+
+  plan.real = et_gpu_is_real ();
   et_gpu_set (&plan);
 }
 

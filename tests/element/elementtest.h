@@ -54,6 +54,7 @@ typedef struct
 {
   SobelStatus refuse;   /* not OK: there is none, for this reason */
   const char *message;  /* with refuse */
+  gboolean real;        /* the machine's own; what follows means nothing then */
   gboolean pixels;      /* computes real pictures, by a CPU device inside */
   FakeOptions options;  /* kind is always "cuda", and frames must lie in pinned memory where there is such */
   void (*made) (FakeDevice *fake); /* last words to a new device; may be NULL */
@@ -62,9 +63,13 @@ typedef struct
 /* From the next start of an element on. NULL: no GPU in this machine. */
 void et_gpu_set (const EGpu *gpu);
 /* One that finishes `delay_us` and up to `jitter_us` later, with real pictures. */
+void et_gpu_fake_late (unsigned delay_us, unsigned jitter_us);
+/* The same, for tests to which its exact time and its inside mean nothing: with SOBEL_TEST_GPU=real in the environment
+ * it is the machine's own GPU. */
 void et_gpu_late (unsigned delay_us, unsigned jitter_us);
+gboolean et_gpu_is_real (void);
 
-/* The n-th one made in this test, NULL if there are fewer. */
+/* The n-th one made in this test, real ones not counted; NULL if there are fewer. */
 FakeDevice *et_gpu (unsigned n);
 unsigned et_gpu_made (void);
 /* What the last one was asked for with. */

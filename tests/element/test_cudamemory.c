@@ -143,7 +143,7 @@ caps_in_every_state (void)
   T_CHECK (pads_offer_cuda ("cpu", GST_STATE_READY), "not with backend=cpu");
   T_CHECK (driver->inits == inits, "CUDA was started for the CPU");
   T_CHECK (pads_offer_cuda ("", GST_STATE_READY), "not in READY");
-  if (cuda_gpu_is_real ())
+  if (et_gpu_is_real ())
     return;
   driver->gpus = 0;
   T_CHECK (!pads_offer_cuda ("", GST_STATE_READY), "without a GPU");

@@ -530,7 +530,7 @@ static void
 lost_with_frames_on_the_gpu (void)
 {
   lost_with_gpu_input (FALSE);
-  if (!cuda_gpu_is_real ())
+  if (!et_gpu_is_real ())
     lost_with_gpu_input (TRUE);
 }
 

@@ -243,7 +243,7 @@ stage_times (void)
   gchar *kernel, *device, *backend;
   Rig *rig;
 
-  et_gpu_late (4000, 0);
+  et_gpu_fake_late (4000, 0);
   rig = rig_new ("backend=cuda ring-size=1");
   T_CHECK (rig_start (rig, CAPS), "does not start");
   T_CHECK (rig_stat (rig, "latency-ns") == 0 && rig_stat (rig, "kernel-ns") == 0, "times before the first frame");

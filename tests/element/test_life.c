@@ -231,7 +231,7 @@ stops_in_time (void)
   guint64 start;
   Rig *rig;
 
-  et_gpu_late (200000, 0);
+  et_gpu_fake_late (200000, 0);
   rig = rig_new ("backend=cuda ring-size=16");
   T_CHECK (rig_start (rig, CAPS), "does not start");
   rig_push_pictures (rig, 0, 16);

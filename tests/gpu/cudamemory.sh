@@ -5,13 +5,14 @@
 #   cudamemory.sh CLIP-1080P CLIP-LONG BUNDLE.tar.xz...
 #
 # Each BUNDLE holds one version of GStreamer: gst/env.sh, which points it at the plugins beside it, and gst/app/ with
-# libgstcudasobel.so, test_cudamemory, test_cudamemory_context, gpupipe and cudarate. The clips are H.264 in MP4. What
+# libgstcudasobel.so, test_cudamemory, gpupipe and cudarate. The clips are H.264 in MP4. What
 # was said goes to $OUT (cudamemory-results if unset), a table comes last. Exit status 1 if a check failed.
-# CUDAMEMORY_PARTS: some of "programs pixels neighbours contexts rates sanitizer"; all if unset.
+# CUDAMEMORY_PARTS: some of "pixels neighbours contexts rates sanitizer"; all if unset. elements.sh runs the test
+# programs themselves.
 set -uo pipefail
 
 if [ $# -lt 3 ]; then
-  sed -n '3,11s/^# \{0,1\}//p' "$0" >&2
+  sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 clip=$(realpath "$1")
@@ -55,17 +56,6 @@ same () {
     echo "failed: $(wc -l <"$work/$1") and $(wc -l <"$work/$2") frames," \
       "$(diff "$work/$1" "$work/$2" | grep -c '^<') differ"
   fi
-}
-
-programs () {
-  local test result
-  for test in test_cudamemory test_cudamemory_context; do
-    SOBEL_TEST_GPU=real timeout 120 "$test" >"$out/$version-$test.txt" 2>&1
-    result=$?
-    row "$test on the GPU" "$([ $result = 0 ] && echo ok || echo "failed, status $result"):" \
-      "$(grep -c '^ok' "$out/$version-$test.txt") ok, $(grep -c '^FAIL' "$out/$version-$test.txt") failed"
-    grep -v '^ok' "$out/$version-$test.txt" | head -20
-  done
 }
 
 gpu='video/x-raw(memory:CUDAMemory)'
@@ -183,9 +173,8 @@ for bundle in "$@"; do
   : >"$log"
   gst-inspect-1.0 nvh264dec >/dev/null 2>>"$log" || { row "nvh264dec" "failed: is not there"; continue; }
   started=$SECONDS
-  for part in ${CUDAMEMORY_PARTS:-programs pixels neighbours contexts rates sanitizer}; do
+  for part in ${CUDAMEMORY_PARTS:-pixels neighbours contexts rates sanitizer}; do
     case $part in
-      programs) programs ;;
       pixels) pixels ;;
       neighbours) neighbours ;;
       contexts) contexts ;;
