@@ -17,7 +17,7 @@ SobelCudaTuning sobel_cuda_tuning = {
     .spin_ns = 200 * 1000,
     .sleep_ns = 20 * 1000,
     .timed_every = 32,
-    .strip_bytes = 6 << 20,
+    .strip_bytes = 360 << 10,
 };
 
 static SobelStatus

@@ -57,7 +57,7 @@ typedef struct SobelCudaTuning
   unsigned spin_ns;     /* look for the end of a frame this long before sleeping */
   unsigned sleep_ns;    /* between looks after that */
   unsigned timed_every; /* moments are recorded for one frame in so many; the others are said to take as long */
-  size_t strip_bytes;   /* a frame of at least twice that, the larger way, is cut into strips of about so much */
+  size_t strip_bytes;   /* a frame of n * n times that is cut into n strips */
 } SobelCudaTuning;
 
 extern SobelCudaTuning sobel_cuda_tuning;
