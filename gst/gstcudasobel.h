@@ -33,6 +33,7 @@ typedef struct
   GstBuffer *in;  /* kept while its memory is read in place, else NULL */
   GstBuffer *out; /* what will be pushed, or what a buffer of downstream's pool is filled from */
   GstSobelFrameMap in_map, out_map;
+  gboolean uploads;       /* mapping `in` started an upload of what the host wrote into GPU memory */
   gboolean asynchronous;  /* the device transfers by itself: both buffers stay until it is done */
   gboolean fills_neutral; /* once done, the neutral planes of `out` hold neutral */
   GstClockTime arrival;   /* ns, monotonic clock */

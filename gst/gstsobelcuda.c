@@ -356,8 +356,16 @@ stream_of (const GstSobelCudaLib *lib, GstSobelCudaMemory *memory)
   return stream ? lib->stream_get_handle (stream) : NULL;
 }
 
+gboolean
+gst_sobel_cuda_needs_upload (GstBuffer *buffer)
+{
+  GstSobelCudaMemory *memory = gst_sobel_cuda_memory_of (buffer);
+
+  return memory && GST_MEMORY_FLAG_IS_SET (memory, GST_SOBEL_CUDA_MEMORY_NEED_UPLOAD);
+}
+
 void
-gst_sobel_cuda_order (SobelJob *job, GstBuffer *in, GstBuffer *out)
+gst_sobel_cuda_order (SobelJob *job, GstBuffer *in, GstBuffer *out, gboolean uploads)
 {
   const GstSobelCudaLib *lib = gst_sobel_cuda_lib ();
   GstSobelCudaMemory *from, *to;
@@ -368,7 +376,9 @@ gst_sobel_cuda_order (SobelJob *job, GstBuffer *in, GstBuffer *out)
   to = job->out.memory == SOBEL_MEMORY_DEVICE ? gst_sobel_cuda_memory_of (out) : NULL;
   job->in_stream = stream_of (lib, from);
   job->out_stream = stream_of (lib, to);
-  job->queued = job->in_stream && job->out_stream;
+  /* The library lets the host write a buffer's next picture while it still uploads the one before: such a buffer goes
+   * back to its pool when it has been read, not earlier. */
+  job->queued = job->in_stream && job->out_stream && !uploads;
   /* Nothing to wait for, and the frame keeps its input until it is done. */
   if (from && !job->queued && !GST_MEMORY_FLAG_IS_SET (from, GST_SOBEL_CUDA_MEMORY_NEED_SYNC))
     job->in_stream = NULL;

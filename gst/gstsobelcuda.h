@@ -67,9 +67,12 @@ GstFlowReturn gst_sobel_cuda_follow (GstCudaSobel *self, GstBuffer *buffer);
 /* The GPU in use can read and write the buffer's memory where it is. */
 gboolean gst_sobel_cuda_is_ours (GstCudaSobel *self, GstBuffer *buffer);
 
+/* Mapping the buffer for the GPU starts an upload of what the host wrote. */
+gboolean gst_sobel_cuda_needs_upload (GstBuffer *buffer);
+
 /* Sets the streams of a job between `in` and `out`, the buffers of its images, and whether it may be passed on while
- * queued. */
-void gst_sobel_cuda_order (SobelJob *job, GstBuffer *in, GstBuffer *out);
+ * queued. `uploads`: mapping `in` started an upload. */
+void gst_sobel_cuda_order (SobelJob *job, GstBuffer *in, GstBuffer *out, gboolean uploads);
 
 /* ---- pools ---- */
 

@@ -16,6 +16,8 @@ G_BEGIN_DECLS
 /* The library's GST_MAP_CUDA: the mapping's data is a device address. */
 #define GST_SOBEL_MAP_CUDA ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
 
+/* The host wrote the memory's copy in host memory: the next mapping for the GPU begins by uploading it. */
+#define GST_SOBEL_CUDA_MEMORY_NEED_UPLOAD (GST_MEMORY_FLAG_LAST << 1)
 /* 1.24 and newer: work on the memory's stream may not be finished yet. */
 #define GST_SOBEL_CUDA_MEMORY_NEED_SYNC (GST_MEMORY_FLAG_LAST << 2)
 

@@ -235,7 +235,7 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
   }
   job->in = f->in_map.image;
   job->out = f->out_map.image;
-  gst_sobel_cuda_order (job, f->in, f->out);
+  gst_sobel_cuda_order (job, f->in, f->out, f->uploads);
   if (f->out_map.memory) {
     job->neutral_ready = has_neutral && gst_sobel_memory_is_neutral (f->out_map.memory);
     if (!has_neutral)
@@ -288,6 +288,7 @@ map_input (GstCudaSobel *self, GstSobelInFlight *f, gboolean copies, GstFlowRetu
   const GstMapFlags flags = on_gpu ? GST_MAP_READ | GST_SOBEL_MAP_CUDA : GST_MAP_READ;
   gchar *reason = NULL;
 
+  f->uploads = on_gpu && gst_sobel_cuda_needs_upload (f->in);
   if (gst_sobel_frame_map (&f->in_map, &filter->in_info, self->config.in, f->in, flags, &reason))
     return TRUE;
   if (is_beyond_reach (f->in, flags)) {

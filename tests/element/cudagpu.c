@@ -339,6 +339,23 @@ cuda_context_shared (void)
   return gst_object_ref (context);
 }
 
+GstObject *
+cuda_context_answered (GstPad *pad)
+{
+  GstQuery *query = gst_query_new_context (GST_SOBEL_CUDA_CONTEXT_TYPE);
+  GstContext *context = NULL;
+  GstObject *found = NULL;
+
+  if (gst_pad_peer_query (pad, query))
+    gst_query_parse_context (query, &context);
+  if (context) {
+    const GValue *value = gst_structure_get_value (gst_context_get_structure (context), GST_SOBEL_CUDA_CONTEXT_TYPE);
+    found = value ? g_value_dup_object (value) : NULL;
+  }
+  gst_query_unref (query);
+  return found;
+}
+
 void
 cuda_share (GstElement *element, GstObject *context)
 {
@@ -368,6 +385,51 @@ cuda_pool_new (GstObject *context, const char *caps_text, guint min, guint max, 
   return pool;
 }
 
+void
+cuda_pool_close (GstBufferPool *pool)
+{
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+}
+
+static void
+enter_context_of (GstBuffer *buffer)
+{
+  driver_context ("cuCtxPushCurrent_v2",
+                  gst_sobel_cuda_lib ()->context_get_handle (gst_sobel_cuda_memory_of (buffer)->context));
+}
+
+static void
+finish_and_leave (void)
+{
+  int (*finish) (void) = (int (*) (void)) driver_symbol ("cuCtxSynchronize");
+
+  T_CHECK (finish () == 0, "the GPU does not finish");
+  driver_context ("cuCtxPopCurrent_v2", NULL);
+}
+
+/* Fills new memory of a real GPU, rows' padding and all, which no upload reaches: what a kernel makes of it would
+ * show. The fake driver does so itself. */
+static void
+poison (GstBuffer *buffer)
+{
+  const GQuark done = g_quark_from_static_string ("poisoned");
+  int (*fill) (void *, unsigned char, size_t) =
+      (int (*) (void *, unsigned char, size_t)) driver_symbol ("cuMemsetD8_v2");
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  GstMapInfo map;
+
+  if (!et_gpu_is_real () || gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (memory), done))
+    return;
+  if (!T_CHECK (gst_memory_map (memory, &map, GST_MAP_WRITE | GST_SOBEL_MAP_CUDA), "cannot be mapped"))
+    return;
+  enter_context_of (buffer);
+  T_CHECK (fill (map.data, 0xa5, map.size) == 0, "cannot be filled");
+  finish_and_leave ();
+  gst_memory_unmap (memory, &map);
+  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (memory), done, buffer, NULL);
+}
+
 GstBuffer *
 cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
 {
@@ -383,6 +445,7 @@ cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
     gst_buffer_unref (plain);
     return NULL;
   }
+  poison (buffer);
   gst_video_frame_map (&from, info, plain, GST_MAP_READ);
   T_CHECK (gst_video_frame_map (&to, info, buffer, GST_MAP_WRITE), "cannot be mapped");
   for (p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
@@ -398,6 +461,27 @@ cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n)
   gst_buffer_copy_into (buffer, plain, GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_FLAGS, 0, -1);
   gst_buffer_unref (plain);
   return buffer;
+}
+
+void
+cuda_push (Rig *rig, GstBufferPool *pool, guint first, guint n)
+{
+  guint i;
+
+  for (i = 0; i < n; i++)
+    T_CHECK (rig_push (rig, cuda_picture (pool, &rig->info, first + i)) == GST_FLOW_OK, "frame %u", first + i);
+}
+
+void
+cuda_upload (GstBuffer *buffer)
+{
+  GstMapInfo map;
+
+  if (!T_CHECK (gst_buffer_map (buffer, &map, GST_MAP_READ | GST_SOBEL_MAP_CUDA), "cannot be mapped"))
+    return;
+  enter_context_of (buffer);
+  finish_and_leave ();
+  gst_buffer_unmap (buffer, &map);
 }
 
 gboolean

@@ -45,12 +45,20 @@ void cuda_expect_contexts (guint n);
 GstObject *cuda_context_new (guint device);
 /* The same, on GPU 0, but one for all where making one takes long. (transfer full) */
 GstObject *cuda_context_shared (void);
+/* What the neighbour of `pad` answers to a CONTEXT query; NULL if there is none. (transfer full) */
+GstObject *cuda_context_answered (GstPad *pad);
 /* Hands it to an element as an application does. */
 void cuda_share (GstElement *element, GstObject *context);
 /* Of pictures of `caps`; active. `stream` may be NULL. (transfer full) */
 GstBufferPool *cuda_pool_new (GstObject *context, const char *caps, guint min, guint max, GstMiniObject *stream);
+/* Deactivates it, too. */
+void cuda_pool_close (GstBufferPool *pool);
 /* Picture number `n` of rig_picture_of(), in memory of `pool`. (transfer full) */
 GstBuffer *cuda_picture (GstBufferPool *pool, const GstVideoInfo *info, guint n);
+/* `n` of them, the first being number `first`; complains about any that is refused. */
+void cuda_push (Rig *rig, GstBufferPool *pool, guint first, guint n);
+/* Brings what the host wrote into the buffer's GPU memory, and waits until it is there. */
+void cuda_upload (GstBuffer *buffer);
 gboolean cuda_buffer_is_in (GstBuffer *buffer, GstObject *context);
 
 G_END_DECLS

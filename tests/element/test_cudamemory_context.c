@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose CUDA context, whose pool and whose stream the element works with. */
+/* Whose CUDA context the element works with, and what becomes of frames when the GPU is lost. */
 #include "cudagpu.h"
 #include "picture.h"
 
@@ -7,42 +7,6 @@
 
 #define CUDA_CAPS "video/x-raw(memory:CUDAMemory),format=NV12,width=34,height=18,framerate=25/1"
 #define SYSTEM_CAPS "video/x-raw,format=NV12,width=34,height=18,framerate=25/1"
-
-/* ---- helpers -------------------------------------------------------------------------------------- */
-
-static void
-push_from (Rig *rig, GstBufferPool *pool, guint first, guint n)
-{
-  guint i;
-
-  for (i = 0; i < n; i++)
-    T_CHECK (rig_push (rig, cuda_picture (pool, &rig->info, first + i)) == GST_FLOW_OK, "frame %u", first + i);
-}
-
-static void
-close_pool (GstBufferPool *pool)
-{
-  gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-}
-
-/* What the neighbour of `pad` gets as an answer; NULL if there is none. (transfer full) */
-static GstObject *
-ask_for_context (GstPad *pad)
-{
-  GstQuery *query = gst_query_new_context (GST_SOBEL_CUDA_CONTEXT_TYPE);
-  GstContext *context = NULL;
-  GstObject *found = NULL;
-
-  if (gst_pad_peer_query (pad, query))
-    gst_query_parse_context (query, &context);
-  if (context) {
-    const GValue *value = gst_structure_get_value (gst_context_get_structure (context), GST_SOBEL_CUDA_CONTEXT_TYPE);
-    found = value ? g_value_dup_object (value) : NULL;
-  }
-  gst_query_unref (query);
-  return found;
-}
 
 static guint
 count_messages (Rig *rig, GstMessageType type)
@@ -71,10 +35,10 @@ the_applications_context (void)
   T_CHECK (rig_start (rig, SYSTEM_CAPS), "refused");
   T_CHECK (gpu->options.context == gst_sobel_cuda_lib ()->context_get_handle (context), "not used");
   T_CHECK (gpu->options.device_id == (gint) device, "GPU %d", gpu->options.device_id);
-  answer = ask_for_context (rig->src);
+  answer = cuda_context_answered (rig->src);
   T_CHECK (answer == context, "upstream gets another context");
   gst_clear_object (&answer);
-  answer = ask_for_context (rig->sink);
+  answer = cuda_context_answered (rig->sink);
   T_CHECK (answer == context, "downstream gets another context");
   gst_clear_object (&answer);
   T_CHECK (count_messages (rig, GST_MESSAGE_NEED_CONTEXT) == 0, "asked for a context that it has");
@@ -102,7 +66,7 @@ a_context_of_another_gpu (void)
   cuda_share (rig->element, context);
   T_CHECK (rig_start (rig, SYSTEM_CAPS), "refused");
   T_CHECK (gpu->options.device_id == 0 && !gpu->options.context, "GPU %d", gpu->options.device_id);
-  answer = ask_for_context (rig->src);
+  answer = cuda_context_answered (rig->src);
   T_CHECK (answer && gst_sobel_cuda_context_device (answer) == 0, "no context of GPU 0");
   gst_clear_object (&answer);
   rig_free (rig);
@@ -131,7 +95,7 @@ no_context_at_all (void)
     T_CHECK (message != NULL, "the application was not told");
     g_clear_pointer (&message, gst_message_unref);
     T_CHECK (!gst_bus_pop_filtered (rig->bus, GST_MESSAGE_HAVE_CONTEXT), "told twice");
-    answer = ask_for_context (rig->src);
+    answer = cuda_context_answered (rig->src);
     T_CHECK (answer != NULL, "no answer");
     rig_stop (rig);
     /* Whoever holds the context can go on. */
@@ -139,7 +103,7 @@ no_context_at_all (void)
     gst_clear_object (&answer);
     cuda_expect_contexts (0);
   }
-  answer = ask_for_context (rig->src);
+  answer = cuda_context_answered (rig->src);
   T_CHECK (!answer, "an answer in NULL");
   rig_free (rig);
   cuda_gpu_check ();
@@ -180,8 +144,8 @@ two_elements (void)
   gst_pad_set_active (in, TRUE);
   gst_element_set_state (bin, GST_STATE_PLAYING);
   cuda_expect_contexts (1);
-  first = ask_for_context (in);
-  last = ask_for_context (out);
+  first = cuda_context_answered (in);
+  last = cuda_context_answered (out);
   T_CHECK (first && first == last, "they do not share a context");
   gst_pad_push_event (in, gst_event_new_stream_start ("test"));
   gst_pad_push_event (in, gst_event_new_caps (caps));
@@ -202,7 +166,7 @@ two_elements (void)
   gst_pad_set_active (in, FALSE);
   gst_element_set_state (bin, GST_STATE_NULL);
   gst_pad_set_active (out, FALSE);
-  close_pool (pool);
+  cuda_pool_close (pool);
   gst_object_unref (first);
   gst_object_unref (last);
   gst_object_unref (a_sink);
@@ -228,13 +192,13 @@ follow (const char *properties, guint device, gboolean own_first)
   const guint first = own_first ? 3 : 0;
 
   T_CHECK (rig_start (rig, CUDA_CAPS), "refused");
-  own = ask_for_context (rig->src);
+  own = cuda_context_answered (rig->src);
   if (own_first) {
     own_pool = cuda_pool_new (own, CUDA_CAPS, 0, 0, NULL);
-    push_from (rig, own_pool, 0, 3);
+    cuda_push (rig, own_pool, 0, 3);
   }
   pool = cuda_pool_new (context, CUDA_CAPS, 0, 0, NULL);
-  push_from (rig, pool, first, 3);
+  cuda_push (rig, pool, first, 3);
   rig_eos (rig);
   T_CHECK (gpu->made == 2 && gpu->alive == 1, "%u devices made, %u alive", gpu->made, gpu->alive);
   T_CHECK (gpu->options.context == gst_sobel_cuda_lib ()->context_get_handle (context), "did not follow");
@@ -248,9 +212,9 @@ follow (const char *properties, guint device, gboolean own_first)
   picture_check_recording (rig, 0, first + 3);
   rig_no_trouble (rig);
   rig_free (rig);
-  close_pool (pool);
+  cuda_pool_close (pool);
   if (own_pool)
-    close_pool (own_pool);
+    cuda_pool_close (own_pool);
   gst_clear_object (&own);
   gst_object_unref (context);
   cuda_gpu_check ();
@@ -286,7 +250,7 @@ frames_of_a_wrong_gpu (void)
   T_CHECK (text && strstr (text, "GPU 1"), "%s", text);
   g_free (text);
   rig_free (rig);
-  close_pool (pool);
+  cuda_pool_close (pool);
   gst_object_unref (context);
   cuda_gpu_check ();
 }
@@ -311,158 +275,14 @@ a_context_that_is_of_no_use (void)
     T_CHECK (flow == (i ? GST_FLOW_ERROR : GST_FLOW_OK), "%s", gst_flow_get_name (flow));
     T_CHECK (rig_messages (rig, i ? GST_MESSAGE_ERROR : GST_MESSAGE_WARNING, NULL) == 1, "not told");
     if (!i) {
-      push_from (rig, pool, 1, 2);
+      cuda_push (rig, pool, 1, 2);
       rig_wait (rig, 3);
       picture_check_recording (rig, 0, 3);
     }
     rig_free (rig);
-    close_pool (pool);
+    cuda_pool_close (pool);
     gst_object_unref (context);
     cuda_gpu_check ();
-  }
-}
-
-/* ---- pools ---------------------------------------------------------------------------------------- */
-
-/* The pool that the element proposes for `caps`, NULL if none. (transfer full) */
-static GstBufferPool *
-proposed (Rig *rig, const char *text, guint *min, guint *max, guint *size)
-{
-  GstCaps *caps = gst_caps_from_string (text);
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
-  GstBufferPool *pool = NULL;
-
-  T_CHECK (gst_pad_peer_query (rig->src, query), "no answer");
-  T_CHECK (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL), "no GstVideoMeta");
-  if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, size, min, max);
-  gst_query_unref (query);
-  gst_caps_unref (caps);
-  return pool;
-}
-
-static GstMiniObject *
-stream_of_pool (GstBufferPool *pool)
-{
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstMiniObject *stream = gst_sobel_cuda_lib ()->pool_config_get_stream (config);
-
-  gst_structure_free (config);
-  if (stream)
-    gst_mini_object_unref (stream);
-  return stream;
-}
-
-static void
-what_is_proposed (void)
-{
-  const GstSobelCudaLib *lib = gst_sobel_cuda_lib ();
-  CudaGpu *gpu = cuda_gpu_use ();
-  GstObject *context;
-  GstBufferPool *pool;
-  guint min = 0, max = 1, size = 0, i;
-  Rig *rig = rig_new ("backend=cuda ring-size=3");
-
-  T_CHECK (rig_start (rig, CUDA_CAPS), "refused");
-  context = ask_for_context (rig->src);
-  pool = proposed (rig, CUDA_CAPS, &min, &max, &size);
-  if (T_CHECK (pool && G_TYPE_CHECK_INSTANCE_TYPE (pool, lib->pool_get_type ()), "no pool of GPU memory")) {
-    T_CHECK (((GstSobelCudaPool *) pool)->context == context, "of another context");
-    T_CHECK (min == 5 && max == 0, "%u to %u buffers", min, max);
-    T_CHECK (size >= 34 * 18 * 3 / 2, "%u bytes", size);
-    push_from (rig, pool, 0, 8);
-    rig_wait (rig, 8);
-    picture_check_recording (rig, 0, 8);
-    if (lib->has_streams) {
-      T_CHECK (stream_of_pool (pool) != NULL, "without a stream");
-      T_CHECK (gpu->queued == 8, "%u frames left early", gpu->queued);
-      T_CHECK (gpu->in_stream && gpu->in_stream == gpu->out_stream, "two streams");
-    } else {
-      T_CHECK (!gpu->queued && !gpu->in_stream && !gpu->out_stream, "streams");
-    }
-    close_pool (pool);
-  }
-  /* One that upstream may not hold back: all buffers that the ring can have, and more, at once. */
-  for (i = 0; i < 2; i++) {
-    pool = proposed (rig, i ? SYSTEM_CAPS : CUDA_CAPS, &min, &max, &size);
-    T_CHECK (pool && max == 0, "%u buffers at most", max);
-    gst_clear_object (&pool);
-  }
-  gst_clear_object (&context);
-  rig_no_trouble (rig);
-  rig_free (rig);
-  cuda_gpu_check ();
-}
-
-typedef struct
-{
-  const char *name;
-  guint device;       /* of the pool's context */
-  gboolean ours;      /* the element's own context instead */
-  guint min, max;
-  gboolean is_taken;
-} Offer;
-
-static void
-check_offer (const Offer *offer, gboolean stream)
-{
-  const GstSobelCudaLib *lib = gst_sobel_cuda_lib ();
-  CudaGpu *gpu = cuda_gpu_use ();
-  GstObject *ours = cuda_context_new (0), *other = cuda_context_new (offer->device);
-  GstObject *context = offer->ours ? ours : other;
-  GstMiniObject *on = stream && lib->has_streams ? lib->stream_new (context) : NULL;
-  GstBufferPool *pool;
-  guint i;
-  Rig *rig = rig_new ("backend=cuda");
-
-  et_context ("%s", offer->name);
-  cuda_share (rig->element, ours);
-  rig->pool = cuda_pool_new (context, CUDA_CAPS, offer->min, offer->max, on);
-  rig->pool_size = 34 * 18 * 3 / 2;
-  rig->pool_min = offer->min;
-  rig->pool_max = offer->max;
-  rig->accepts = gst_caps_from_string ("video/x-raw(memory:CUDAMemory)");
-  T_CHECK (rig_start (rig, SYSTEM_CAPS), "refused");
-  rig_push_pictures (rig, 0, 3);
-  rig_wait (rig, 3);
-  for (i = 0; i < 3; i++) {
-    T_CHECK ((rig_buffer (rig, i, NULL)->pool == rig->pool) == offer->is_taken, "the pool");
-    T_CHECK (cuda_buffer_is_in (rig_buffer (rig, i, NULL), ours), "the context");
-  }
-  picture_check_recording (rig, 0, 3);
-  if (on && offer->is_taken) {
-    T_CHECK (gpu->out_stream == lib->stream_get_handle (on), "not on downstream's stream");
-    pool = proposed (rig, CUDA_CAPS, &i, &i, &i);
-    T_CHECK (pool && stream_of_pool (pool) == on, "upstream is not told downstream's stream");
-    gst_clear_object (&pool);
-  }
-  rig_no_trouble (rig);
-  rig_free (rig);
-  if (on)
-    gst_mini_object_unref (on);
-  gst_object_unref (ours);
-  gst_object_unref (other);
-  cuda_gpu_check ();
-}
-
-static void
-which_pool_is_taken (void)
-{
-  static const Offer offers[] = {
-    { "our context", 0, TRUE, 0, 0, TRUE },
-    { "our context, some at least", 0, TRUE, 3, 0, TRUE },
-    { "our context, enough at most", 0, TRUE, 2, 16, TRUE },
-    { "our context, too few", 0, TRUE, 2, 3, FALSE },
-    { "another context", 0, FALSE, 0, 0, FALSE },
-    { "another GPU", 1, FALSE, 0, 0, FALSE },
-  };
-  guint i;
-
-  for (i = 0; i < G_N_ELEMENTS (offers); i++) {
-    if (offers[i].device >= cuda_gpu_count ())
-      continue;
-    check_offer (&offers[i], FALSE);
-    check_offer (&offers[i], TRUE);
   }
 }
 
@@ -503,9 +323,9 @@ lost_with_gpu_input (gboolean dead)
   Rig *rig = rig_new ("backend=auto");
 
   T_CHECK (rig_start (rig, CUDA_CAPS), "refused");
-  context = ask_for_context (rig->src);
+  context = cuda_context_answered (rig->src);
   pool = cuda_pool_new (context, CUDA_CAPS, 0, 0, NULL);
-  push_from (rig, pool, 0, 2);
+  cuda_push (rig, pool, 0, 2);
   rig_wait (rig, 2);
   gpu->lose_at = 1;
   for (i = 2; i < 40 && flow == GST_FLOW_OK; i++) {
@@ -521,7 +341,7 @@ lost_with_gpu_input (gboolean dead)
   T_CHECK (rig_stat (rig, "frames-dropped") >= 1, "nothing is counted");
   picture_check_recording (rig, 0, 2);
   rig_free (rig);
-  close_pool (pool);
+  cuda_pool_close (pool);
   gst_object_unref (context);
   cuda_gpu_check ();
 }
@@ -547,8 +367,6 @@ main (int argc, char **argv)
     { "frames-of-another-context", frames_of_another_context },
     { "frames-of-a-wrong-gpu", frames_of_a_wrong_gpu },
     { "a-context-that-is-of-no-use", a_context_that_is_of_no_use },
-    { "what-is-proposed", what_is_proposed },
-    { "which-pool-is-taken", which_pool_is_taken },
     { "lost-with-host-input", lost_with_host_input },
     { "lost-with-frames-on-the-gpu", lost_with_frames_on_the_gpu },
     { NULL, NULL },
