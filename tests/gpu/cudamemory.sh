@@ -101,7 +101,8 @@ neighbours () {
     pipe b "$src ! $on_cpu mode=overlay ! $end" >/dev/null
     row "cudaupload ! cudasobel ! cudadownload, $format" "$(same a b)"
   done
-  gst-inspect-1.0 cudaconvert >/dev/null 2>&1 || { row "cudaconvert on both sides" "not here (needs NVRTC)"; return; }
+  gst-inspect-1.0 cudaconvert >/dev/null 2>&1 ||
+    { row "cudaconvert on both sides" "not here (needs libnvrtc.so of CUDA 11 or 12)"; return; }
   src="$(decode "$clip") ! cudaconvert ! $gpu,format=RGBA"
   pipe a "$src ! $on_gpu ! $last ! $end" >/dev/null
   pipe b "$src ! cudadownload ! video/x-raw ! $on_cpu ! video/x-raw ! cudaupload ! $last ! $end" >/dev/null

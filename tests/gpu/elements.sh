@@ -21,15 +21,19 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 passed=0
 failed=0
+skipped=0
 
 # What program $1 of version $2 said, in one line.
 verdict () {
   local -r log=$out/$2-$1.txt
   local -r result=$(cat "$work/$1.status")
-  if [ "$result" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  printf '%-8s %-24s %-18s %3d ok %3d failed\n' "$2" "$1" \
-    "$([ "$result" = 0 ] && echo ok || echo "FAILED, status $result")" "$(grep -c '^ok' "$log")" \
-    "$(grep -c '^FAIL' "$log")"
+  local word
+  case $result in
+    0) passed=$((passed + 1)) word=ok ;;
+    77) skipped=$((skipped + 1)) word=skipped ;;
+    *) failed=$((failed + 1)) word="FAILED, status $result" ;;
+  esac
+  printf '%-8s %-24s %-18s %3d ok %3d failed\n' "$2" "$1" "$word" "$(grep -c '^ok' "$log")" "$(grep -c '^FAIL' "$log")"
   [ "$result" = 0 ] || grep -v '^ok' "$log" | head -n 20
 }
 
@@ -79,5 +83,5 @@ for from in "$@"; do
   done
 done
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
