@@ -27,7 +27,7 @@ import filters
 import programs
 
 HERE = pathlib.Path(__file__).resolve().parent
-GPU_SUITES = ('kernels', 'trials', 'bus', 'timeline')
+GPU_SUITES = ('kernels', 'trials', 'bus', 'frames', 'timeline')
 SUITES = GPU_SUITES + ('memory', 'cpu', 'filters', 'pipeline', 'peers')
 QUERY = 'clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_event_reasons.active'
 NOT_BEGUN = 'not run: no time was left'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the GPU does, one JSON row a measurement on stdout. Knows no GStreamer.
  *
- *   bench_gpu [--quick] [--samples N] [--size WxH] kernels | trials | bus | timeline | profile
+ *   bench_gpu [--quick] [--samples N] [--size WxH] kernels | trials | bus | frames | timeline | profile
  *
  * Exit status 1: a result was wrong, or something did not run; 77: there is no GPU. */
 #include "benchgpu.h"
@@ -20,6 +20,7 @@ static const struct
 } parts[] = {{"kernels", bench_kernel_rows},
              {"trials", bench_trial_rows},
              {"bus", bench_bus_rows},
+             {"frames", bench_frame_rows},
              {"timeline", bench_timeline_rows},
              {"profile", bench_profile}};
 
@@ -65,7 +66,8 @@ main (int argc, char **argv)
   unsigned i;
 
   if (!parse (argc, argv, &options, wanted)) {
-    fprintf (stderr, "usage: bench_gpu [--quick] [--samples N] [--size WxH] kernels|trials|bus|timeline|profile ...\n");
+    fprintf (stderr, "usage: bench_gpu [--quick] [--samples N] [--size WxH] "
+                     "kernels|trials|bus|frames|timeline|profile ...\n");
     return 2;
   }
   if (sobel_cuda_device_new (&cuda_options, &device, &error) != SOBEL_STATUS_OK) {

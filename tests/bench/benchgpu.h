@@ -14,10 +14,12 @@ typedef struct BenchOptions
 
 /* The element's kernels, each first held against the CPU backend. */
 bool bench_kernel_rows (const BenchOptions *options);
-/* The textbook's questions: unrolling, block shapes, roots, one pass or two. */
+/* The textbook's questions: unrolling, block shapes, roots, one pass or two; and how the fast kernels cut a picture. */
 bool bench_trial_rows (const BenchOptions *options);
-/* Transfers alone, frames through the device, one large frame. */
+/* Transfers alone. */
 bool bench_bus_rows (const BenchOptions *options);
+/* Frames through the device: in a ring, alone, after a pause. */
+bool bench_frame_rows (const BenchOptions *options);
 /* When each stage of consecutive frames began and ended, from the device's own events. */
 bool bench_timeline_rows (const BenchOptions *options);
 /* Each kernel a few times and nothing else: for a profiler. */

@@ -5,7 +5,8 @@
 Another clock, or another machine, is no change: a kernel counts by its ratio to the copy measured beside it, a row of
 the CPU by its ratio to memcpy, a pipeline on the GPU by its share of the bus measured in the same run, frames in GPU
 memory by their time, and every other pipeline by its rate against the rest of its own backend's.
-A row is slower when it is so by more than the tolerance and by more than both rows' own spread.
+A row is slower when it is so by more than the tolerance, twice that where the cache is cold, and by more than both
+rows' own spread.
 
 usage: compare.py OLD.json NEW.json [--tolerance 0.10]
        compare.py OLD.json NEW.json --record     and leaves the result in OLD.json, as a row
@@ -67,7 +68,9 @@ def compare(old, new, tolerance):
     both = sorted(old.keys() & new.keys())
     for label in both:
         ratio = new[label][0] / old[label][0]
-        least = 1 + max(tolerance, old[label][1], new[label][1])
+        # One run of a few us behind a fill of the cache, and a copy timed the same way: seen to repeat within 18 %.
+        noise = 2 * tolerance if label.endswith(' cold') else tolerance
+        least = 1 + max(noise, old[label][1], new[label][1])
         if ratio > least:
             slower += 1
             lines.append(f'slower {ratio:5.2f}x  {label}')
@@ -97,7 +100,7 @@ def main():
         old = {label: cost for label, cost in old.items() if label in new}
     lines, count, slower, faster = compare(old, new, args.tolerance)
     print('\n'.join(lines + [f'{count} rows compared: {slower} slower, {faster} faster '
-                             f'(tolerance {args.tolerance:.0%})']))
+                             f'(tolerance {args.tolerance:.0%}, cold {2 * args.tolerance:.0%})']))
     if args.record and count:
         record(args.old, {'suite': 'second run', 'label': 'second run', 'compared': count, 'slower': slower,
                           'faster': faster, 'tolerance': args.tolerance})

@@ -96,7 +96,8 @@ kernels () {
 }
 
 device () {
-  begin "bus, timeline, trials, GPU memory" 20 && bench bus,timeline,trials,memory "$(least 150 "$(left)")"
+  begin "bus, frames, timeline, trials, GPU memory" 20 &&
+    bench bus,frames,timeline,trials,memory "$(least 150 "$(left)")"
 }
 
 pipelines () {

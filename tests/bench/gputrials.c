@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Rows of the textbook's questions, each answered by kernels that differ in one thing only. All are held against the
- * CPU backend; a root that is not exact is timed too, and its row says how many samples differ. */
+/* Rows of the textbook's questions, each answered by kernels that differ in one thing only, and of one of our own: into
+ * how many rows a warp the fast kernels cut a picture. All are held against the CPU backend; a root that is not exact
+ * is timed too, and its row says how many samples differ. */
 #include "benchgpu.h"
 
 #include "gpupicture.h"
@@ -118,6 +119,76 @@ run_trials (const char *format, const Trial *trials, unsigned n, int32_t width, 
   return ok;
 }
 
+/* ---- shares --------------------------------------------------------------------------------------- */
+
+typedef struct Share
+{
+  GpuPicture *p;
+  SobelFastKind kind;
+  SobelFastShape shape;
+} Share;
+
+static cudaError_t
+launch_share (void *user, cudaStream_t stream)
+{
+  const Share *share = user;
+
+  return sobel_cuda_fast (&share->p->picture, share->kind, share->shape, stream);
+}
+
+static bool
+share_row (Share *share, const char *format, int32_t width, int32_t height, bool chosen)
+{
+  const int64_t wrong = gpu_picture_wrong (share->p, launch_share, share);
+  char label[96], answer[32], size[24], group[32];
+  GpuTime time;
+
+  snprintf (size, sizeof size, "%" PRId32 "x%" PRId32, width, height);
+  snprintf (group, sizeof group, "rows a warp, %s", format);
+  snprintf (answer, sizeof answer, "%s%" PRId32 " rows", chosen ? "the element: " : "", share->shape.rows);
+  snprintf (label, sizeof label, "%s: %s, %s", group, answer, size);
+  if (wrong != 0 || gpu_time_steady (launch_share, share, &time) != cudaSuccess) {
+    row_absent (label, wrong > 0 ? "bytes differ from the CPU backend's" : "it did not run");
+    return false;
+  }
+  row_begin (label);
+  row_text ("group", group);
+  row_text ("answer", answer);
+  row_text ("format", format);
+  row_text ("size", size);
+  row_time (&time);
+  row_number ("wrong_bytes", 0);
+  row_end ();
+  return true;
+}
+
+static bool
+run_shares (const char *format, int32_t width, int32_t height)
+{
+  static const int32_t rows[] = {4, 8, 12, 16, 24, 33, 48, 64, 0};
+  const SobelConfig config = rig_config (format, false, width, height, true);
+  const SobelParams params = SOBEL_PARAMS_DEFAULT;
+  bool ok = true;
+  SobelError error;
+  GpuPicture p;
+  unsigned i;
+
+  if (!gpu_picture_init (&p, &config, &params, &error)) {
+    row_absent (format, error.message);
+    gpu_picture_clear (&p);
+    return true;
+  }
+  for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    Share share = {&p, sobel_cuda_fast_kind (&p.picture), {rows[i]}};
+
+    if (rows[i] == 0)
+      share.shape = sobel_cuda_fast_shape (&p.picture, share.kind, p.multiprocessors);
+    ok &= share_row (&share, format, width, height, rows[i] == 0);
+  }
+  gpu_picture_clear (&p);
+  return ok;
+}
+
 bool
 bench_trial_rows (const BenchOptions *options)
 {
@@ -126,5 +197,7 @@ bench_trial_rows (const BenchOptions *options)
   bool ok = run_trials ("GRAY8", gray_trials, sizeof gray_trials / sizeof gray_trials[0], width, height);
 
   ok &= run_trials ("RGB", rgb_trials, sizeof rgb_trials / sizeof rgb_trials[0], width, height);
+  ok &= run_shares ("GRAY8", 2 * width, 2 * height);
+  ok &= run_shares ("RGB", width, height);
   return ok;
 }

@@ -163,7 +163,8 @@ class Plotter:
         cells = [axis for line in axes for axis in line]
         for axis, group in zip(cells, groups):
             own = [r for r in rows if r['group'] == group]
-            colors = [RED if r.get('wrong_bytes') else GREEN if r['answer'] == 'the element' else BLUE for r in own]
+            colors = [RED if r.get('wrong_bytes') else GREEN if r['answer'].startswith('the element') else BLUE
+                      for r in own]
             names = [r['answer'] + (' (wrong bytes)' if r.get('wrong_bytes') else '') for r in own]
             self.bars(axis, names, [r['median_us'] for r in own], colors)
             axis.set(title=f'{group}, {own[0]["format"]} {name_of(own[0]["size"])}', xlabel='µs a picture')

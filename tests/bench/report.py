@@ -26,10 +26,12 @@ COLUMNS = {
     'trials': [('answer', 'choice', str), ('format', 'format', str), ('size', 'size', str),
                ('median_us', 'median µs', '{:.2f}'), ('iqr_us', 'IQR µs', '{:.2f}'),
                ('wrong_bytes', 'wrong bytes', '{:,.0f}')],
-    'bus': [('what', 'bytes', str), ('format', 'format', str), ('size', 'size', str), ('way', 'way', str),
-            ('memory', 'memory', str), ('slots', 'slots', '{:.0f}'), ('streams', 'streams', '{:.0f}'),
-            ('strips', 'strips', '{:.0f}'), ('median_us', 'median µs a frame', '{:,.1f}'),
-            ('iqr_us', 'IQR µs', '{:.1f}'), ('gb_s', 'GB/s', '{:.1f}'), ('fps', 'frames/s', '{:,.0f}')],
+    'bus': [('what', 'bytes', str), ('size', 'size', str), ('way', 'way', str), ('memory', 'memory', str),
+            ('median_us', 'median µs a frame', '{:,.1f}'), ('iqr_us', 'IQR µs', '{:.1f}'), ('gb_s', 'GB/s', '{:.1f}')],
+    'frames': [('format', 'format', str), ('size', 'size', str), ('before', 'before', str),
+               ('slots', 'slots', '{:.0f}'), ('streams', 'streams', '{:.0f}'), ('strips', 'strips', '{:.0f}'),
+               ('submit_us', 'submitted after µs', '{:,.1f}'), ('median_us', 'median µs a frame', '{:,.1f}'),
+               ('iqr_us', 'IQR µs', '{:.1f}'), ('fps', 'frames/s', '{:,.0f}')],
     'cpu': [('format', 'format', str), ('case', 'case', str), ('size', 'size', str), ('threads', 'threads', str),
             ('isa', 'ISA', str), ('median_us', 'median µs', '{:,.0f}'), ('memcpy_us', 'memcpy µs', '{:,.0f}'),
             ('memcpy_ratio', '× memcpy', '{:.2f}')],
@@ -51,8 +53,9 @@ COLUMNS = {
     'peers': [('peer', 'peer', str), ('size', 'size', str), ('median_us', 'median µs', '{:,.1f}'),
               ('iqr_us', 'IQR µs', '{:,.1f}'), ('meaning', 'what it computes', str), ('where', 'where', str)],
 }
-HEADINGS = {'kernels': 'Kernels', 'trials': 'The textbook\'s questions', 'bus': 'Transfers and the device alone',
-            'memory': 'From GPU memory to GPU memory', 'profile': 'Profile', 'cpu': 'CPU backend',
+HEADINGS = {'kernels': 'Kernels', 'trials': 'The textbook\'s questions', 'bus': 'Transfers',
+            'frames': 'Frames through the device alone', 'memory': 'From GPU memory to GPU memory',
+            'profile': 'Profile', 'cpu': 'CPU backend',
             'filters': 'Filters on the CPU, 1920x1080: the pipeline with less the pipeline without',
             'pipeline': 'Whole pipelines', 'peers': 'Peers'}
 

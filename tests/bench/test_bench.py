@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import bench
+import compare
 import benchruns
 import ffmpegpeer
 import filters
@@ -138,7 +139,7 @@ def test_goals():
                 'pipeline cuda I420 1920x1080: bytes that the host copied': False,
                 'GPU memory to GPU memory, NV12 1920x1080: more than the kernel\'s own time': True,
                 'GPU memory to GPU memory, NV12 3840x2160: more than the kernel\'s own time': None,
-                'second run of the kernels: rows of 54 that differ by more than noise and 10 %': False,
+                'second run of the kernels: rows of 54 that differ by more than noise and 10 %, cold 20 %': False,
                 'CPU GRAY8 1920x1080 against FFmpeg sobel, 1 thread each': False,
                 'CPU GRAY8 1920x1080 against FFmpeg sobel, all threads each': True,
                 'CPU RGB 1920x1080 against cvsobel, all threads each': True,
@@ -174,6 +175,9 @@ def test_compare(folder):
     run('compare.py', paths[0], paths[2], '--record')
     found = goals.find(json.loads(paths[0].read_text())['rows'], 'second run')
     check(found and (found['slower'], found['faster'], found['compared']) == (2, 0, 9), f'the second run left {found}')
+    rates = [{f'k {state}': (1.0 * more, 0.01) for state in ('steady', 'cold')} for more in (1.0, 1.15, 1.25)]
+    check(compare.compare(rates[0], rates[1], 0.1)[2] == 1 and compare.compare(rates[0], rates[2], 0.1)[2] == 2,
+          'cold rows repeat less well, but not at will')
     cpu, slow = cpu_measurement(), cpu_measurement()
     slow['rows'][1]['memcpy_ratio'] *= 1.3
     for path, data in ((paths[0], cpu), (paths[2], slow)):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Packs the GPU's tests and benchmarks for a CUDA host that has no GStreamer: programs of a build folder, the libraries
+# Packs the GPU's tests, and bench_gpu, for a CUDA host that has no GStreamer: programs of a build folder, the libraries
 # that they need (the C library's excepted) and run.sh, which is what to start there.
 #
 # usage: pack.sh BUILD FOLDER
@@ -9,7 +9,7 @@ build=$1 to=$2
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$to/lib"
 cp "$here/run.sh" "$to/"
-for program in gpu/test_cuda gpu/bench_kernels gpu/bench_device check/checksobel check/test_metamorphic; do
+for program in gpu/test_cuda bench/bench_gpu check/checksobel check/test_metamorphic; do
   cp "$build/tests/$program" "$to/"
   strip "$to/$(basename "$program")"
 done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Runs the GPU's tests where pack.sh has put them, on a CUDA host without GStreamer: the device (contexts, frames in
 # flight, strips, every call of CUDA failing in turn), all kernels against the oracle, compute-sanitizer over some of
-# that, and tables of times. Logs go to the folder named by LOGS (default: logs beside this file).
+# that, and a few times (rows in JSON). Logs go to the folder named by LOGS (default: logs beside this file).
 #
 # usage: run.sh [--quick] [--no-times]      --quick: a part of the checker's pictures, a minute in all
 set -u
@@ -71,9 +71,7 @@ else
 fi
 
 if [ -n "$times" ]; then
-  one kernel-times ./bench_kernels shapes kernels
-  one device-times ./bench_device
-  cat "$LOGS/kernel-times.txt" "$LOGS/device-times.txt"
+  one times ./bench_gpu --quick kernels bus frames
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
