@@ -32,9 +32,10 @@ def load_runs(add, backend):
     for n in (1, 2, 4, 8, 16, 64):
         add(f'{backend} {n} elements', own, elements=n, group='elements', seconds=1.0)
     for fps in (30, 60) if backend == 'cuda' else (30,):
-        add(f'{backend} live {fps} fps I420 1080p', own, live=fps, frames=fps * 3, warmup=fps, group='live')
-        add(f'{backend} live {fps} fps RGB 2160p', own, 'RGB', '3840x2160', live=fps, frames=fps * 3, warmup=fps,
-            group='live')
+        for fmt, name, size in (('I420', '1080p', '1920x1080'), ('RGB', '1080p', '1920x1080'),
+                                ('RGB', '2160p', '3840x2160')):
+            add(f'{backend} live {fps} fps {fmt} {name}', own, fmt, size, live=fps, frames=fps * 3, warmup=fps,
+                group='live')
     add(f'{backend} live 20 fps RGB 4320p', own, 'RGB', '7680x4320', live=20, frames=50, warmup=10, group='live')
 
 
