@@ -198,21 +198,11 @@ cuda_destroy (SobelDevice *base)
 {
   SobelCudaDevice *device = (SobelCudaDevice *) base;
   const bool entered = sobel_cuda_context_enter_to_free (device->context);
-  unsigned i;
 
   /* Work that is queued still writes. A context that has failed, or is gone, writes nothing any more. */
-  if (entered && !sobel_cuda_queue_is_idle (device)) {
+  if (entered && !(sobel_cuda_queue_is_idle (device) && sobel_cuda_slots_are_idle (device))) {
     sobel_cuda_context_leave (device->context);
     return false;
-  }
-  for (i = 0; i < device->n_streams && entered; i++) {
-    const cudaError_t result = cudaStreamQuery (device->stream[i]);
-
-    cudaGetLastError ();
-    if (result == cudaErrorNotReady) {
-      sobel_cuda_context_leave (device->context);
-      return false;
-    }
   }
   if (entered) {
     sobel_cuda_slots_clear (device);

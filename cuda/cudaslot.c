@@ -87,6 +87,8 @@ streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
   for (device->n_streams = 0; device->n_streams < n; device->n_streams++)
     SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->stream[device->n_streams], cudaStreamNonBlocking),
                       "stream %u of %u", device->n_streams + 1, n);
+  SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->strip_kernels, cudaStreamNonBlocking), "a stream");
+  SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->strip_downloads, cudaStreamNonBlocking), "a stream");
   SOBEL_CUDA_CHECK (error, cudaStreamCreateWithFlags (&device->clock, cudaStreamNonBlocking), "a stream");
   SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->order, cudaEventDisableTiming), "an event");
   SOBEL_CUDA_CHECK (error, cudaEventCreateWithFlags (&device->uploaded, cudaEventDisableTiming), "an event");
@@ -100,11 +102,9 @@ streams_init (SobelCudaDevice *device, unsigned n, SobelError *error)
 static unsigned
 stream_count (const SobelCudaDevice *device, unsigned n_slots)
 {
-  unsigned n = device->wanted_streams;
+  /* A stream a slot lets every frame overlap with every other. */
+  const unsigned n = device->wanted_streams ? device->wanted_streams : n_slots;
 
-  /* A stream a slot lets every frame overlap with every other; strips of one frame need some even so. */
-  if (n == 0)
-    n = device->wanted_strips != 1 && n_slots < 4 ? 4 : n_slots;
   return n < SOBEL_CUDA_MAX_STREAMS ? n : SOBEL_CUDA_MAX_STREAMS;
 }
 
@@ -180,17 +180,41 @@ sobel_cuda_slots_clear (SobelCudaDevice *device)
   atomic_store (&device->in_flight, 0);
   for (i = 0; i < device->n_streams; i++)
     cudaStreamDestroy (device->stream[i]);
+  if (device->strip_kernels)
+    cudaStreamDestroy (device->strip_kernels);
+  if (device->strip_downloads)
+    cudaStreamDestroy (device->strip_downloads);
   if (device->clock)
     cudaStreamDestroy (device->clock);
   if (device->order)
     cudaEventDestroy (device->order);
   if (device->uploaded)
     cudaEventDestroy (device->uploaded);
-  device->clock = NULL;
+  device->strip_kernels = device->strip_downloads = device->clock = NULL;
   device->order = device->uploaded = NULL;
   device->n_streams = device->n_slots = 0;
   atomic_store (&device->bytes, 0);
   cudaGetLastError ();
+}
+
+static bool
+is_idle (cudaStream_t stream)
+{
+  const cudaError_t result = cudaStreamQuery (stream);
+
+  cudaGetLastError ();
+  return result != cudaErrorNotReady;
+}
+
+bool
+sobel_cuda_slots_are_idle (const SobelCudaDevice *device)
+{
+  bool idle = !device->strip_downloads || (is_idle (device->strip_kernels) && is_idle (device->strip_downloads));
+  unsigned i;
+
+  for (i = 0; i < device->n_streams && idle; i++)
+    idle = is_idle (device->stream[i]);
+  return idle;
 }
 
 SobelStatus

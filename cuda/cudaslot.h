@@ -74,6 +74,7 @@ typedef struct SobelCudaDevice
   unsigned n_slots; /* 0: not configured */
   cudaStream_t stream[SOBEL_CUDA_MAX_STREAMS];
   unsigned n_streams;
+  cudaStream_t strip_kernels, strip_downloads; /* the later stages of frames that are cut; no frame's own stream */
   cudaEvent_t order;    /* for one stream to wait for another */
   cudaStream_t clock;   /* does nothing but record when a frame's upload could begin */
   cudaEvent_t uploaded; /* the end of the upload before that of the next timed frame */
@@ -95,6 +96,9 @@ SobelStatus sobel_cuda_slots_init (SobelCudaDevice *device, const SobelConfig *c
                                    SobelError *error);
 /* In the context, or after its death: frees what there is. */
 void sobel_cuda_slots_clear (SobelCudaDevice *device);
+
+/* In the context: no slot's work is still to be done. */
+bool sobel_cuda_slots_are_idle (const SobelCudaDevice *device);
 
 /* Lays out slot->scratch for the textbook kernels; allocates at the first call. */
 SobelStatus sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error);

@@ -349,7 +349,7 @@ choose_strips (const Work *w)
   size_t bytes = 0, n = device->wanted_strips;
   unsigned i;
 
-  if (!host || is_textbook (w->job->kernel) || w->job->interlaced || device->n_streams < 2)
+  if (!host || is_textbook (w->job->kernel) || w->job->interlaced || device->wanted_streams == 1)
     return 1;
   /* With other frames to overlap with, strips are but more calls. */
   if (n == 0 && atomic_load (&device->in_flight) > 0)
@@ -522,14 +522,13 @@ write_loose_planes (Work *w)
 static void
 choose_streams (Work *w)
 {
-  SobelCudaDevice *device = w->device;
-  const unsigned first = w->slot->stream, n = device->n_streams;
+  const SobelCudaDevice *device = w->device;
 
   /* A frame that is passed on while queued is best on the stream where it will be used: nothing has to be ordered. */
-  w->up = w->middle = w->down = w->slot->queued ? w->job->out_stream : device->stream[first];
+  w->up = w->middle = w->down = w->slot->queued ? w->job->out_stream : device->stream[w->slot->stream];
   if (w->n_strips > 1) {
-    w->middle = device->stream[(first + 1) % n];
-    w->down = device->stream[(first + (n > 2 ? 2 : 1)) % n];
+    w->middle = device->strip_kernels;
+    w->down = device->strip_downloads;
   }
 }
 
