@@ -260,10 +260,10 @@ def measure(results, args, gpu):
     runs += benchruns.peer_pipelines() if 'peers' in only else []
     run_pipelines(results, args.bin / 'bench_pipeline', runs, args.repeats or (1 if args.quick else 3), args.quick,
                   started + args.budget, deadline)
-    if 'cpu' in only:
-        run_program(results, 'cpu', [args.bin / 'bench_cpu', '--json', *quick], 60 if args.quick else 300, deadline)
     if 'peers' in only:
         run_program(results, 'peers', [sys.executable, HERE / 'peers.py', *quick], 60 if args.quick else 150, deadline)
+    if 'cpu' in only:
+        run_program(results, 'cpu', [args.bin / 'bench_cpu', '--json', *quick], 60 if args.quick else 300, deadline)
     results.data['host']['gpu_state_after'] = smi(QUERY)
     results.data['host']['load_after'] = os.getloadavg()[0]
     results.data['seconds'] = results.data.get('seconds', 0) + round(time.monotonic() - started)

@@ -103,7 +103,7 @@ device () {
 pipelines () {
   local -r seconds=$(($(left) - later))
   begin "pipelines, peers, CPU" $((later + 20)) &&
-    bench pipeline,peers,cpu "$seconds" --budget $((seconds > 120 ? seconds - 90 : seconds / 3))
+    bench pipeline,peers,cpu "$seconds" --budget $((seconds > 200 ? seconds - 140 : seconds / 3))
 }
 
 # The same kernels once more: what of a difference is noise.
