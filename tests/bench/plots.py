@@ -167,7 +167,8 @@ class Plotter:
                       for r in own]
             names = [r['answer'] + (' (wrong bytes)' if r.get('wrong_bytes') else '') for r in own]
             self.bars(axis, names, [r['median_us'] for r in own], colors)
-            axis.set(title=f'{group}, {own[0]["format"]} {name_of(own[0]["size"])}', xlabel='µs a picture')
+            what = group if own[0]['format'] in group else f'{group}, {own[0]["format"]}'
+            axis.set(title=f'{what} {name_of(own[0]["size"])}', xlabel='µs a picture')
         for axis in cells[len(groups):]:
             axis.set_visible(False)
         self.save(figure, 'trials.svg')
