@@ -96,8 +96,28 @@ struct _GstCudaSobel
   GstSobelStats stats;
 };
 
+/* ---- gstcudasobel.c: the class ---- */
+
+/* What the element's vfuncs build upon. */
+GstBaseTransformClass *gst_cuda_sobel_base_class (void);
+
+/* ---- gstsobelstart.c: devices and the ring ---- */
+
+/* The element's vfuncs. */
+gboolean gst_cuda_sobel_start (GstBaseTransform *trans);
+gboolean gst_cuda_sobel_stop (GstBaseTransform *trans);
 /* For tests: how long a device may take for a frame, ns, for elements started from now on; 0: as documented. */
 void gst_cuda_sobel_set_give_up (guint64 ns);
+
+/* ---- gstsobelevents.c: events and queries ---- */
+
+/* The element's vfuncs. */
+gboolean gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event);
+gboolean gst_cuda_sobel_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query);
+/* The sink pad's function, around the base class's own (self->sink_event). */
+GstFlowReturn gst_cuda_sobel_sink_event_full (GstPad *pad, GstObject *parent, GstEvent *event);
+/* After new caps: tells the pipeline where the ring adds another delay to its maximum latency than before. */
+void gst_cuda_sobel_report_delay (GstCudaSobel *self);
 
 /* ---- gstsobelconfigure.c: what new caps need ---- */
 
@@ -167,6 +187,8 @@ GstFlowReturn gst_cuda_sobel_stream_flow (GstCudaSobel *self);
 void gst_cuda_sobel_stream_forget_flow (GstCudaSobel *self, GstFlowReturn flow);
 /* Waits until every frame in flight is downstream; returns at once when flushing. */
 void gst_cuda_sobel_stream_drain (GstCudaSobel *self);
+/* The same where a new negotiation may be asked for, as a link does: NOT_LINKED, said before that, counts no longer. */
+void gst_cuda_sobel_stream_drain_for_link (GstCudaSobel *self);
 /* The output task's function: one frame. */
 void gst_cuda_sobel_stream_loop (gpointer pad);
 /* Callbacks for the ring; `user` is the element. */

@@ -360,6 +360,16 @@ gst_cuda_sobel_stream_drain (GstCudaSobel *self)
     sobel_ring_drain (self->ring);
 }
 
+void
+gst_cuda_sobel_stream_drain_for_link (GstCudaSobel *self)
+{
+  const gboolean asked = GST_PAD_NEEDS_RECONFIGURE (GST_BASE_TRANSFORM_SRC_PAD (self));
+
+  gst_cuda_sobel_stream_drain (self);
+  if (asked)
+    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_NOT_LINKED);
+}
+
 /* ---- the output task's half ----------------------------------------------------------------------- */
 
 /* The finished frame in a buffer of downstream's own pool, or where there is no such pool in plain memory; NULL with
