@@ -177,24 +177,35 @@ gboolean gst_cuda_sobel_needs_staging (GstCudaSobel *self, GstBuffer *buffer);
 /* Copies `planes` of the mapped input into memory that the device can read by itself, and lets go of the original. */
 GstFlowReturn gst_cuda_sobel_stage_input (GstCudaSobel *self, GstSobelInFlight *f, guint planes);
 
-/* ---- gstsobelstream.c: frames from one pad to the other ---- */
+/* ---- gstsobelstream.c: frames on their way in ---- */
 
 /* Streaming thread; takes `buffer`. Returns what downstream said last, also of earlier frames. */
 GstFlowReturn gst_cuda_sobel_stream_submit (GstCudaSobel *self, GstBuffer *buffer);
-/* What downstream said: the worst of what upstream has not been told, else the last. */
-GstFlowReturn gst_cuda_sobel_stream_flow (GstCudaSobel *self);
-/* That counts no longer; OK: whatever it was. */
-void gst_cuda_sobel_stream_forget_flow (GstCudaSobel *self, GstFlowReturn flow);
 /* Waits until every frame in flight is downstream; returns at once when flushing. */
 void gst_cuda_sobel_stream_drain (GstCudaSobel *self);
 /* The same where a new negotiation may be asked for, as a link does: NOT_LINKED, said before that, counts no longer. */
 void gst_cuda_sobel_stream_drain_for_link (GstCudaSobel *self);
-/* The output task's function: one frame. */
-void gst_cuda_sobel_stream_loop (gpointer pad);
-/* Callbacks for the ring; `user` is the element. */
-void gst_cuda_sobel_stream_ring_options (GstCudaSobel *self, SobelRingOptions *options);
 /* Something is wrong with a buffer: counts it, warns at most once a second. Any thread. Takes `reason`. */
 void gst_cuda_sobel_stream_drop (GstCudaSobel *self, gchar *reason);
+
+/* Of both halves of the way. Lets go of all that a frame holds; its slot keeps an output again. */
+void gst_cuda_sobel_stream_release (GstCudaSobel *self, GstSobelInFlight *f);
+void gst_cuda_sobel_stream_copy_metadata (GstCudaSobel *self, GstBuffer *from, GstBuffer *to);
+/* Frames are missing before this one. Takes and returns the buffer. */
+GstBuffer *gst_cuda_sobel_stream_mark_discont (GstBuffer *buffer);
+
+/* ---- gstsobeloutput.c: frames on their way out ---- */
+
+/* The output task's function: one frame. */
+void gst_cuda_sobel_output_loop (gpointer pad);
+/* What downstream said: the worst of what upstream has not been told, else the last. */
+GstFlowReturn gst_cuda_sobel_output_flow (GstCudaSobel *self);
+/* The same, for the streaming thread to return: upstream has been told. */
+GstFlowReturn gst_cuda_sobel_output_tell_flow (GstCudaSobel *self);
+/* That counts no longer; OK: whatever it was. */
+void gst_cuda_sobel_output_forget_flow (GstCudaSobel *self, GstFlowReturn flow);
+/* Callbacks for the ring; `user` is the element. */
+void gst_cuda_sobel_output_ring_options (GstCudaSobel *self, SobelRingOptions *options);
 
 G_END_DECLS
 #endif

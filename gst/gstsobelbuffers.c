@@ -22,7 +22,7 @@ gst_cuda_sobel_no_memory (GstCudaSobel *self, const gchar *what)
   GstVideoFilter *filter = GST_VIDEO_FILTER_CAST (self);
 
   gst_sobel_stats_add (&self->stats, &self->stats.frames_dropped, 1);
-  if (gst_cuda_sobel_stream_flow (self) != GST_FLOW_ERROR)
+  if (gst_cuda_sobel_output_flow (self) != GST_FLOW_ERROR)
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is no memory for a video frame."),
                        ("no %s: %dx%d, %s of %" G_GSIZE_FORMAT " bytes to %s of %" G_GSIZE_FORMAT, what,
                         self->config.width, self->config.height, self->config.in->name, filter->in_info.size,

@@ -38,7 +38,7 @@ flush_stop (GstCudaSobel *self, GstEvent *event)
   }
   result = gst_cuda_sobel_base_class ()->sink_event (trans, event);
   if (self->ring) {
-    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_OK);
+    gst_cuda_sobel_output_forget_flow (self, GST_FLOW_OK);
     self->discont = self->output_discont = FALSE;
     gst_cuda_sobel_gate_open (self);
   }
@@ -63,10 +63,10 @@ gst_cuda_sobel_sink_event (GstBaseTransform *trans, GstEvent *event)
     gst_cuda_sobel_stream_drain_for_link (self);
   /* Downstream's EOS was that of the segment before. */
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
-    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_EOS);
+    gst_cuda_sobel_output_forget_flow (self, GST_FLOW_EOS);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     /* No buffer will follow that could take the last frame's fate upstream. */
-    const GstFlowReturn flow = gst_cuda_sobel_stream_flow (self);
+    const GstFlowReturn flow = gst_cuda_sobel_output_flow (self);
 
     if (flow == GST_FLOW_NOT_LINKED || flow < GST_FLOW_EOS)
       GST_ELEMENT_FLOW_ERROR (self, flow);

@@ -63,7 +63,7 @@ gst_cuda_sobel_gate_open (GstCudaSobel *self)
   if (shut) {
     gst_cuda_sobel_gate_set_flushing (self, TRUE);
   } else if (gst_pad_get_task_state (pad) != GST_TASK_STARTED &&
-             !gst_pad_start_task (pad, gst_cuda_sobel_stream_loop, pad, NULL)) {
+             !gst_pad_start_task (pad, gst_cuda_sobel_output_loop, pad, NULL)) {
     give_up_output (self, pad);
   }
 }
@@ -76,7 +76,7 @@ reopen (GstCudaSobel *self)
   if (self->ring) {
     gst_cuda_sobel_gate_hold (self);
     sobel_ring_clear (self->ring);
-    gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_OK);
+    gst_cuda_sobel_output_forget_flow (self, GST_FLOW_OK);
     self->output_discont = TRUE;
     gst_cuda_sobel_gate_open (self);
   }

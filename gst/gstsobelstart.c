@@ -74,7 +74,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
   ring_options.device = devices.device;
   ring_options.fallback = devices.fallback;
   ring_options.give_up_ns = give_up_ns;
-  gst_cuda_sobel_stream_ring_options (self, &ring_options);
+  gst_cuda_sobel_output_ring_options (self, &ring_options);
   ring = sobel_ring_new (&ring_options);
   if (!ring) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("There is not enough memory to filter video."),
@@ -92,7 +92,7 @@ gst_cuda_sobel_start (GstBaseTransform *trans)
                                   sobel_device_is_asynchronous (devices.device) ? devices.device : NULL);
   gst_sobel_stats_reset (&self->stats);
   self->copier = gst_sobel_copier_new ();
-  gst_cuda_sobel_stream_forget_flow (self, GST_FLOW_OK);
+  gst_cuda_sobel_output_forget_flow (self, GST_FLOW_OK);
   self->discont = self->output_discont = FALSE;
   self->configured = FALSE;
   self->next_warning = 0;
