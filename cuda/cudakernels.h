@@ -13,7 +13,7 @@ extern "C" {
 /* Launchers. Each queues its kernels on `stream` in the current context and returns what the launch said; none
  * allocates, copies or waits. */
 
-/* Device memory between the passes of the textbook kernels, for pictures of one size. */
+/* Device memory between the passes of the ladder's kernels, for pictures of one size. */
 typedef struct SobelCudaScratch
 {
   uint32_t *luma;  /* of up to 32 bits a sample */

@@ -27,7 +27,7 @@ typedef struct SobelCudaSlot
   uint8_t *memory;          /* input's planes, then the output's */
   size_t memory_size;       /* bytes, at least what the layouts need */
   unsigned stream;          /* number of its stream */
-  uint8_t *passes;          /* memory between passes of the textbook kernels; from the first frame on that needs it */
+  uint8_t *passes;          /* memory between passes of the ladder's kernels; from the first frame on that needs it */
   size_t passes_size;
   SobelCudaScratch scratch; /* the same, laid out */
   cudaEvent_t done;
@@ -100,7 +100,7 @@ void sobel_cuda_slots_clear (SobelCudaDevice *device);
 /* In the context: no slot's work is still to be done. */
 bool sobel_cuda_slots_are_idle (const SobelCudaDevice *device);
 
-/* Lays out slot->scratch for the textbook kernels; allocates at the first call. */
+/* Lays out slot->scratch for the ladder's kernels; allocates at the first call. */
 SobelStatus sobel_cuda_slot_scratch (SobelCudaDevice *device, SobelCudaSlot *slot, SobelError *error);
 
 /* Frames that are passed on while queued: begin and end around the frame's work, in the context. */

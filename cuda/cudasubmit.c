@@ -263,7 +263,7 @@ make_neutral (const Work *w, cudaStream_t stream, SobelError *error)
 
 /* Those of cudakernels.h's ladder: several passes, over whole pictures. */
 static bool
-is_textbook (SobelKernel kernel)
+is_ladder (SobelKernel kernel)
 {
   return kernel == SOBEL_KERNEL_NAIVE || kernel == SOBEL_KERNEL_CONSTANT || kernel == SOBEL_KERNEL_SHARED;
 }
@@ -273,11 +273,11 @@ launch (const Work *w, SobelCudaPicture *picture, bool whole, cudaStream_t strea
 {
   SobelCudaDevice *device = w->device;
   const SobelKernel kernel = w->job->kernel;
-  const bool textbook = is_textbook (kernel);
-  const SobelFastKind kind = textbook ? SOBEL_FAST_NONE : sobel_cuda_fast_kind (picture);
+  const bool ladder = is_ladder (kernel);
+  const SobelFastKind kind = ladder ? SOBEL_FAST_NONE : sobel_cuda_fast_kind (picture);
   const char *name = "fused";
 
-  if (textbook && w->slot->scratch.luma && whole) {
+  if (ladder && w->slot->scratch.luma && whole) {
     name = kernel == SOBEL_KERNEL_NAIVE ? "naive" : kernel == SOBEL_KERNEL_CONSTANT ? "constant" : "shared";
     SOBEL_CUDA_CHECK (error, sobel_cuda_ladder (picture, kernel, &w->slot->scratch, stream),
                       "kernel %s, %" PRId32 "x%" PRId32, name, picture->in.width, picture->in.height);
@@ -349,7 +349,7 @@ choose_strips (const Work *w)
   size_t bytes = 0, n = device->wanted_strips;
   unsigned i;
 
-  if (!host || is_textbook (w->job->kernel) || w->job->interlaced || device->wanted_streams == 1)
+  if (!host || is_ladder (w->job->kernel) || w->job->interlaced || device->wanted_streams == 1)
     return 1;
   /* With other frames to overlap with, strips are but more calls. */
   if (n == 0 && atomic_load (&device->in_flight) > 0)
@@ -559,8 +559,8 @@ sobel_cuda_submit (SobelCudaDevice *device, SobelCudaSlot *slot, const SobelJob 
     const Strip first = make_strip (&w, 0);
     slot->timed_share = (float) first.to / (float) job->in.height;
   }
-  /* Short of memory for the textbook's passes, the frame takes the one pass, with the same result. */
-  if (is_textbook (job->kernel))
+  /* Short of memory for the ladder's passes, the frame takes the one pass, with the same result. */
+  if (is_ladder (job->kernel))
     sobel_cuda_slot_scratch (device, slot, &ignored);
   slot->pending = true;
   atomic_fetch_add (&device->in_flight, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The textbook's kernels, rung by rung, for comparison: a gray pass to a plane of luma, a Sobel pass from it
- * (`naive`: every sample from global memory; `constant`: the weights from constant memory; `shared`: from a tile
+/* The ladder: the textbook's kernels, rung by rung, for comparison: a gray pass to a plane of luma, a Sobel pass from
+ * it (`naive`: every sample from global memory; `constant`: the weights from constant memory; `shared`: from a tile
  * with a halo of one sample), and a finish pass that makes the picture. The gray pass is skipped where the input's
  * luma is a plane by itself, the finish pass where the Sobel pass can write the samples at once. */
 #include "cudakernels.h"

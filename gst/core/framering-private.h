@@ -73,8 +73,6 @@ struct SobelRing
 /* Without a deadline, for sobel_slot_settle(). */
 #define SOBEL_NO_DEADLINE UINT64_MAX
 
-uint64_t sobel_ring_now (void);
-
 /* Producer, no lock held: hands the frame to whoever computes it now, and sets slot->work. */
 void sobel_slot_start (SobelRing *ring, Slot *slot, bool to_device, bool to_fallback);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "framering-private.h"
 
+#include "sobelclock.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +284,7 @@ sobel_ring_submit (SobelRing *ring, SobelFrame *frame)
   if (wake_consumer)
     pthread_cond_signal (&ring->filled);
 
-  frame->submitted_ns = sobel_ring_now ();
+  frame->submitted_ns = sobel_now_ns ();
   sobel_slot_start (ring, slot, to_device, to_fallback);
   if (ring->options.submitted)
     ring->options.submitted (ring->options.user, frame);
@@ -311,11 +313,11 @@ sobel_ring_submit (SobelRing *ring, SobelFrame *frame)
 static void
 look_out (SobelRing *ring)
 {
-  const uint64_t start = sobel_ring_now ();
+  const uint64_t start = sobel_now_ns ();
 
   pthread_mutex_unlock (&ring->lock);
   while (atomic_load_explicit (&ring->frame_comes, memory_order_relaxed) &&
-         !atomic_load_explicit (&ring->flushing, memory_order_relaxed) && sobel_ring_now () - start < LOOK_OUT_NS)
+         !atomic_load_explicit (&ring->flushing, memory_order_relaxed) && sobel_now_ns () - start < LOOK_OUT_NS)
     sched_yield ();
   pthread_mutex_lock (&ring->lock);
 }
@@ -452,7 +454,7 @@ sobel_ring_clear (SobelRing *ring)
   while (ring->inside_next || ring->inside_submit)
     pthread_cond_wait (&ring->quiet, &ring->lock);
   ring->clears_waiting--;
-  now = sobel_ring_now ();
+  now = sobel_now_ns ();
   limit = SOBEL_NO_DEADLINE - 1 - now;
   deadline = now + (ring->options.give_up_ns < limit ? ring->options.give_up_ns : limit);
   while (atomic_load_explicit (&ring->flushing, memory_order_relaxed) && ring->taken != ring->submitted) {

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "framering-private.h"
 
-#include <time.h>
+#include "sobelclock.h"
 
 /* Longest single wait inside the device, so that a flush is noticed soon. */
 #define WAIT_SLICE_NS ((uint64_t) 20 * 1000 * 1000)
-
-uint64_t
-sobel_ring_now (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
 
 static void
 clear_error (SobelError *error)
@@ -63,7 +54,7 @@ run_fallback (SobelRing *ring, SobelFrame *frame, SobelError *error)
   status = fallback->ops->submit (fallback, 0, &frame->job, error);
   if (status != SOBEL_STATUS_OK)
     return device_failed (fallback, status, "submit", 0, error);
-  start = sobel_ring_now ();
+  start = sobel_now_ns ();
   for (;;) {
     clear_error (error);
     status = fallback->ops->wait (fallback, 0, limit - waited, error);
@@ -74,7 +65,7 @@ run_fallback (SobelRing *ring, SobelFrame *frame, SobelError *error)
     if (waited == limit)
       return sobel_error_set (error, SOBEL_STATUS_DEVICE_LOST, "%s device did not finish a frame in %.3f s",
                               fallback->ops->kind, (double) limit / 1e9);
-    waited = sobel_ring_now () - start;
+    waited = sobel_now_ns () - start;
     if (waited > limit)
       waited = limit; /* once more, without waiting: this thread may have been late, not the device */
   }
@@ -213,7 +204,7 @@ wait_for_device (SobelRing *ring, Slot *slot, uint64_t deadline, SobelError *err
       frame->submitted_ns > ring->last_finished_ns ? frame->submitted_ns : ring->last_finished_ns;
 
   for (;;) {
-    const uint64_t now = sobel_ring_now ();
+    const uint64_t now = sobel_now_ns ();
     const uint64_t waited = now > start ? now - start : 0;
     uint64_t left = waited < limit ? limit - waited : 0;
     SobelStatus status;
@@ -259,7 +250,7 @@ sobel_slot_settle (SobelRing *ring, Slot *slot, uint64_t deadline)
   }
   if (slot->work != WORK_SETTLED)
     recover (ring, slot, deadline == SOBEL_NO_DEADLINE);
-  frame->finished_ns = sobel_ring_now ();
+  frame->finished_ns = sobel_now_ns ();
   if (frame->has_work)
     ring->last_finished_ns = frame->finished_ns;
   return SOBEL_STATUS_OK;

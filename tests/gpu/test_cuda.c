@@ -401,7 +401,7 @@ test_every_call_failing (void)
       for (call = 1; !ok && call < 1000; call++, n++) {
         sobel_cuda_fault_set (call, codes[i], sticky);
         ok = whole_life (&config, &status, &error);
-        /* A frame that finds no room for the textbook's passes still comes, by the other kernel. */
+        /* A frame that finds no room for the ladder's passes still comes, by the other kernel. */
         if (ok && sobel_cuda_fault_count () >= call)
           ok = false;
         else if (!ok)
