@@ -144,6 +144,14 @@ count_gpus (int *count, SobelError *error)
                           cudaGetErrorName (result));
 }
 
+/* `name` has room for `size` bytes. */
+static void
+read_name (const Driver *driver, CUdevice gpu, char *name, size_t size)
+{
+  if (driver->device_name (name, (int) size, gpu) != CUDA_SUCCESS)
+    snprintf (name, size, "GPU without a name");
+}
+
 /* "0 (NVIDIA H200), 1 (NVIDIA H200)" */
 static void
 list_gpus (const Driver *driver, int count, char *list, size_t size)
@@ -153,10 +161,10 @@ list_gpus (const Driver *driver, int count, char *list, size_t size)
 
   list[0] = '\0';
   for (i = 0; i < count && used < size; i++) {
-    char name[100] = "unknown";
+    char name[100];
     int n;
 
-    driver->device_name (name, sizeof name, i);
+    read_name (driver, i, name, sizeof name);
     n = snprintf (list + used, size - used, "%s%d (%s)", i ? ", " : "", i, name);
     used += n > 0 ? (size_t) n : 0;
   }
@@ -171,7 +179,7 @@ look_at_gpu (SobelCudaContext *c, SobelError *error)
   int major = 0, minor = 0;
   cudaError_t result;
 
-  c->driver.device_name (c->name, sizeof c->name, c->device);
+  read_name (&c->driver, c->device, c->name, sizeof c->name);
   SOBEL_CUDA_TRY (result, cudaDeviceGetAttribute (&major, cudaDevAttrComputeCapabilityMajor, c->device));
   if (result == cudaSuccess)
     SOBEL_CUDA_TRY (result, cudaDeviceGetAttribute (&minor, cudaDevAttrComputeCapabilityMinor, c->device));

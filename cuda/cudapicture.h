@@ -45,6 +45,15 @@ sobel_cuda_picture_extent (const SobelCudaPicture *picture)
   return extent;
 }
 
+/* Luma is a plane of bytes, one sample each, and nothing else is in it. */
+static inline bool
+sobel_cuda_is_byte_plane (const SobelFormat *format)
+{
+  const SobelComponent *c = &format->component[0];
+
+  return format->family != SOBEL_FAMILY_RGB && c->bytes == 1 && c->depth == 8 && c->step == 1 && c->pair_step == 2;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -243,14 +243,6 @@ is_packed_rgb (const SobelFormat *format, unsigned step)
   return format->family == SOBEL_FAMILY_RGB && format->n_components == step;
 }
 
-static bool
-is_byte_plane (const SobelFormat *format)
-{
-  const SobelComponent *c = &format->component[0];
-
-  return format->family != SOBEL_FAMILY_RGB && c->bytes == 1 && c->step == 1 && c->pair_step == 2 && c->depth == 8;
-}
-
 extern "C" SobelFastKind
 sobel_cuda_fast_kind (const SobelCudaPicture *p)
 {
@@ -266,7 +258,7 @@ sobel_cuda_fast_kind (const SobelCudaPicture *p)
   /* Scaling to full range is the identity there, and only there. */
   if (recipe->gray_out && (recipe->range != 255 || recipe->gray_max != 255))
     return SOBEL_FAST_NONE;
-  if (is_byte_plane (&p->in_format) && is_byte_plane (&p->out_format))
+  if (sobel_cuda_is_byte_plane (&p->in_format) && sobel_cuda_is_byte_plane (&p->out_format))
     return SOBEL_FAST_LUMA;
   if (is_packed_rgb (&p->in_format, 3))
     return recipe->gray_out ? SOBEL_FAST_RGB24_LUMA : SOBEL_FAST_RGB24;

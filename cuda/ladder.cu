@@ -220,15 +220,6 @@ is_alone (const SobelFormat *format)
   return true;
 }
 
-/* And that plane is nothing but its bytes. */
-static bool
-is_byte_plane (const SobelFormat *format)
-{
-  const SobelComponent *c = &format->component[0];
-
-  return is_alone (format) && c->step == 1 && c->bytes == 1;
-}
-
 static bool
 writes_only (const SobelCudaPicture *p, unsigned plane)
 {
@@ -260,7 +251,7 @@ sobel_cuda_ladder (const SobelCudaPicture *p, SobelKernel variant, const SobelCu
 
   if (p->end_row <= p->first_row)
     return cudaSuccess;
-  if (p->in_format.family != SOBEL_FAMILY_RGB && is_byte_plane (&p->in_format))
+  if (sobel_cuda_is_byte_plane (&p->in_format))
     return sobel_passes<uint8_t> (p, variant, {plane->data, plane->stride}, edges, stream);
   gray_kernel<<<dim3 ((unsigned) (p->in.width + BLOCK - 1) / BLOCK,
                       (unsigned) (p->end_row - p->first_row + 2 + BLOCK - 1) / BLOCK),

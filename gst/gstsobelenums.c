@@ -43,7 +43,7 @@ DEFINE_ENUM ("GstCudaSobelGradient", gst_sobel_gradient_get_type,
              { SOBEL_GRADIENT_Y, "Size of the vertical gradient (horizontal edges)", "y" })
 
 DEFINE_ENUM ("GstCudaSobelNorm", gst_sobel_norm_get_type,
-             { SOBEL_NORM_L2, "Square root of gx² + gy²", "l2" },
+             { SOBEL_NORM_L2, "Square root of gx^2 + gy^2", "l2" },
              { SOBEL_NORM_L1, "|gx| + |gy|", "l1" })
 
 DEFINE_ENUM ("GstCudaSobelBorder", gst_sobel_border_get_type,

@@ -48,7 +48,7 @@ map_range (GstSobelFrameMap *self, gsize offset, gsize bytes, GstMapFlags flags)
 
 /* Whether all planes lie where `info` (freshly made from caps) puts them. */
 static gboolean
-is_usual_layout (const GstVideoMeta *meta, const GstSobelCudaMemory *cuda, const GstVideoInfo *info)
+is_default_layout (const GstVideoMeta *meta, const GstSobelCudaMemory *cuda, const GstVideoInfo *info)
 {
   const GstVideoInfo *layout = cuda ? &cuda->info : info; /* without a meta */
   guint i;
@@ -60,10 +60,10 @@ is_usual_layout (const GstVideoMeta *meta, const GstSobelCudaMemory *cuda, const
   return TRUE;
 }
 
-/* Rows that the usual layout has room for in a plane: interlaced 4:2:0 may have a chroma row more than the `rows` that
- * the picture covers. */
+/* Rows that the default layout has room for in a plane: interlaced 4:2:0 may have a chroma row more than the `rows`
+ * that the picture covers. */
 static gint32
-usual_rows (const GstVideoInfo *info, guint plane, gint32 rows)
+default_rows (const GstVideoInfo *info, guint plane, gint32 rows)
 {
   const gsize next = plane + 1 < GST_VIDEO_INFO_N_PLANES (info) ? info->offset[plane + 1] : info->size;
   const gsize room = next > info->offset[plane] ? (next - info->offset[plane]) / info->stride[plane] : 0;
@@ -105,7 +105,7 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   const GstSobelCudaMemory *cuda = gst_sobel_cuda_memory_of (buffer);
   const GstVideoInfo *layout = cuda ? &cuda->info : info; /* without a meta */
-  gboolean usual;
+  gboolean is_default;
   guint i;
 
   memset (self, 0, sizeof *self);
@@ -121,7 +121,7 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
     join_cut_planes (buffer, info, format);
   /* Of all planes, or there is no telling where another one begins, and U and V have the same rows. A meta may say
    * that planes are packed tightly, the last one too. */
-  usual = !cuda && is_usual_layout (meta, NULL, info) && !(meta && gst_buffer_get_size (buffer) < info->size);
+  is_default = !cuda && is_default_layout (meta, NULL, info) && !(meta && gst_buffer_get_size (buffer) < info->size);
   for (i = 0; i < GST_VIDEO_INFO_N_PLANES (info); i++) {
     const gsize offset = meta ? meta->offset[i] : layout->offset[i];
     const gint stride = meta ? meta->stride[i] : layout->stride[i];
@@ -134,8 +134,8 @@ gst_sobel_frame_map (GstSobelFrameMap *self, const GstVideoInfo *info, const Sob
                                  row_bytes);
       goto fail;
     }
-    if (usual)
-      rows = usual_rows (info, i, rows);
+    if (is_default)
+      rows = default_rows (info, i, rows);
     bytes = (gsize) stride * (rows - 1) + row_bytes;
     self->image.plane[i].stride = stride;
     self->image.plane[i].rows = rows;
@@ -169,5 +169,5 @@ gboolean
 gst_sobel_frame_has_default_layout (const GstSobelFrameMap *self, const GstVideoInfo *info)
 {
   return gst_buffer_get_size (self->buffer) >= info->size &&
-         is_usual_layout (gst_buffer_get_video_meta (self->buffer), gst_sobel_cuda_memory_of (self->buffer), info);
+         is_default_layout (gst_buffer_get_video_meta (self->buffer), gst_sobel_cuda_memory_of (self->buffer), info);
 }

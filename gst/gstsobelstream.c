@@ -184,7 +184,7 @@ prepare_job (GstCudaSobel *self, const GstSobelSettings *settings, SobelFrame *f
   return GST_FLOW_OK;
 }
 
-/* `bypass` where the input cannot be passed as it is, though the format stays: a copy in the usual layout. */
+/* `bypass` where the input cannot be passed as it is, though the format stays: a copy in the default layout. */
 static GstFlowReturn
 copy_through (GstCudaSobel *self, GstSobelInFlight *f)
 {

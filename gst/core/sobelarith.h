@@ -174,27 +174,17 @@ sobel_gray_out (const SobelRecipe *recipe, uint32_t luma, uint32_t e)
 
 /* ---- direction ------------------------------------------------------------------------------------ */
 
-/* Red, green and blue shares (0 to 1) of the hue atan2 (-gy, gx); all 1 (white) where there is no gradient.
+/* atan t, t from 0 to 1, in sixths of a turn (0 to 3/4).
  *
- * Single precision with one rounding an operation gives the same bits on every processor, which a library's
- * atan2 does not; the polynomial is within 2e-6 of the angle, a fifth of a code at 16 bits. */
-SOBEL_FN void
-sobel_hue_shares (int64_t gx, int64_t gy, float *shares)
+ * Single precision with one rounding an operation gives the same bits on every processor, which a library's function
+ * does not; the polynomial is within 2e-6 of the angle, a fifth of a code at 16 bits. It is odd, of degree 17 in units
+ * of 60 degrees. Coefficients: minimax. */
+SOBEL_FN float
+sobel_hue_angle (float t)
 {
-  const float x = (float) gx, y = (float) -gy;
-  const float ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
-  const float big = ax > ay ? ax : ay, small = ax > ay ? ay : ax;
-  float t, t2, a, h;
-  int i;
+  const float t2 = t * t;
+  float a = 0.0028662257f;
 
-  if (gx == 0 && gy == 0) {
-    shares[0] = shares[1] = shares[2] = 1.0f;
-    return;
-  }
-  /* atan on 0 ... 1, an odd polynomial of degree 17 in units of 60 degrees. Coefficients: minimax. */
-  t = small / big;
-  t2 = t * t;
-  a = 0.0028662257f;
   a = a * t2 + -0.0161657367f;
   a = a * t2 + 0.0429096138f;
   a = a * t2 + -0.0752896400f;
@@ -203,7 +193,24 @@ sobel_hue_shares (int64_t gx, int64_t gy, float *shares)
   a = a * t2 + 0.1999355085f;
   a = a * t2 + -0.3333314528f;
   a = a * t2 + 1.0f;
-  a = a * t * 0.954929659f; /* 3 / pi: sixths of a turn */
+  return a * t * 0.954929659f; /* 3 / pi: sixths of a turn */
+}
+
+/* Red, green and blue shares (0 to 1) of the hue atan2 (-gy, gx); all 1 (white) where there is no gradient. */
+SOBEL_FN void
+sobel_hue_shares (int64_t gx, int64_t gy, float *shares)
+{
+  const float x = (float) gx, y = (float) -gy;
+  const float ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
+  const float big = ax > ay ? ax : ay, small = ax > ay ? ay : ax;
+  float a, h;
+  int i;
+
+  if (gx == 0 && gy == 0) {
+    shares[0] = shares[1] = shares[2] = 1.0f;
+    return;
+  }
+  a = sobel_hue_angle (small / big);
   if (ay > ax)
     a = 1.5f - a;
   if (x < 0)

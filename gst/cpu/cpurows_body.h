@@ -384,19 +384,9 @@ hue_shares (float x, float y, float *shares)
   const float ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
   const float big = ax > ay ? ax : ay, small = ax > ay ? ay : ax;
   const bool white = big == 0;
-  const float t = small / (white ? 1.0f : big), t2 = t * t;
-  float a = 0.0028662257f, h;
+  float a = sobel_hue_angle (small / (white ? 1.0f : big)), h;
   int i;
 
-  a = a * t2 + -0.0161657367f;
-  a = a * t2 + 0.0429096138f;
-  a = a * t2 + -0.0752896400f;
-  a = a * t2 + 0.1065626393f;
-  a = a * t2 + -0.1420889944f;
-  a = a * t2 + 0.1999355085f;
-  a = a * t2 + -0.3333314528f;
-  a = a * t2 + 1.0f;
-  a = a * t * 0.954929659f;
   a = ay > ax ? 1.5f - a : a;
   a = x < 0 ? 3.0f - a : a;
   h = y < 0 ? 6.0f - a : a;

@@ -360,9 +360,12 @@ test_fake_catches (void)
   fake_device_free (fake);
 }
 
+static atomic_uint submitters;
+
 static void *
 submit_one (void *data)
 {
+  atomic_fetch_add (&submitters, 1);
   submit (*(const unsigned *) data);
   return NULL;
 }
@@ -372,16 +375,29 @@ wait_one (void *data)
 {
   SobelError error;
 
-  device->ops->wait (device, *(const unsigned *) data, 500000000, &error); /* outlasts a busy machine */
+  device->ops->wait (device, *(const unsigned *) data, UINT64_MAX, &error);
   return NULL;
 }
 
+enum { PATIENCE_MS = 20000 };
+
+static void
+sleep_ms (long ms)
+{
+  const struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+  nanosleep (&t, NULL);
+}
+
+/* Lasts until the other thread is as good as inside. */
 static void
 slow_compute (void *user, const SobelConfig *unused, const SobelJob *unused_job)
 {
-  const struct timespec t = { .tv_nsec = 300000000 };
+  unsigned ms;
 
-  nanosleep (&t, NULL);
+  for (ms = 0; ms < PATIENCE_MS && atomic_load (&submitters) < 2; ms++)
+    sleep_ms (1);
+  sleep_ms (200);
 }
 
 /* Calls that must not overlap, made to overlap. */
@@ -390,9 +406,10 @@ test_fake_catches_threads (void)
 {
   const unsigned slot[2] = { 0, 1 };
   pthread_t thread[2];
-  unsigned i;
+  unsigned i, ms;
 
   open_fake (&(FakeOptions) { .compute = slow_compute });
+  atomic_store (&submitters, 0);
   for (i = 0; i < 2; i++)
     pthread_create (&thread[i], NULL, submit_one, (void *) &slot[i]);
   for (i = 0; i < 2; i++)
@@ -404,6 +421,9 @@ test_fake_catches_threads (void)
   submit (1);
   for (i = 0; i < 2; i++)
     pthread_create (&thread[i], NULL, wait_one, (void *) &slot[i]);
+  for (ms = 0; ms < PATIENCE_MS && fake_device_misuse (fake, NULL) == 0; ms++)
+    sleep_ms (1);
+  fake_device_finish_all (fake);
   for (i = 0; i < 2; i++)
     pthread_join (thread[i], NULL);
   close_fake (1, "inside wait");

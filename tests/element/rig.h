@@ -113,7 +113,7 @@ gchar *rig_stat_string (Rig *rig, const char *name);
 
 /* ---- pictures ---- */
 
-/* Picture number `n` in the usual layout: chance that is the same for the same number, PTS n * 40 ms, duration 40 ms,
+/* Picture number `n` in the default layout: chance that is the same for the same number, PTS n * 40 ms, duration 40 ms,
  * offset n. */
 GstBuffer *rig_picture (Rig *rig, guint n);
 GstBuffer *rig_picture_of (const GstVideoInfo *info, guint n);

@@ -196,7 +196,7 @@ bypass_passes (void)
     }
 }
 
-/* Downstream without GstVideoMeta gets the usual layout, also from an input that has another. */
+/* Downstream without GstVideoMeta gets the default layout, also from an input that has another. */
 static void
 bypass_for_plain_downstream (void)
 {
