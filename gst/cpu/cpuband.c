@@ -297,6 +297,7 @@ write_row (Work *w)
     if (i == 0 || i == 3 || !subsampled)
       aim (w, i, w->y);
   }
+  w->scratch->target = w->target[0] == out_row (w, 0, w->y) ? NULL : out_row (w, 0, w->y);
   if (colours) {
     sobel_cpu_edge_row (plan, w->in, w->y, w->scratch->edge, w->scratch);
     if (plan->has_hue)
@@ -413,6 +414,7 @@ write_gray_row (Work *w)
   void *out;
 
   aim (w, 0, w->y);
+  w->scratch->target = NULL;
   out = w->target[0];
   if (mode == SOBEL_MODE_EDGES || mode == SOBEL_MODE_DIRECTION) {
     sobel_cpu_edge_row (plan, w->in, w->y, out, w->scratch);
@@ -436,6 +438,7 @@ sobel_cpu_band (const SobelCpuPlan *plan, unsigned picture, int32_t y0, int32_t 
   Work w = {.plan = plan, .in = &plan->in[picture], .out = &plan->out[picture], .scratch = scratch};
 
   memset (scratch->luma_y, -1, sizeof scratch->luma_y);
+  scratch->luma_end = y1 < w.in->height ? y1 + 1 : y1;
   for (w.y = y0; w.y < y1; w.y++) {
     if (plan->recipe.gray_out)
       write_gray_row (&w);

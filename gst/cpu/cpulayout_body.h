@@ -197,6 +197,7 @@ fill_rows (SobelCpuRows *rows, const char *name, const char *title)
       .luma8 = luma8,
       .luma16 = luma16,
       .luma8_packed = luma8_packed,
+      .edge8_luma = edge8_luma,
       .luma8_32 = luma8_32,
       .luma16_32 = luma16_32,
       .pick8 = pick8,

@@ -92,14 +92,23 @@ take_row (uint8_t *memory, size_t *offset, int32_t width, size_t bytes)
   return row;
 }
 
+/* A row of luma has one sample more before the first and behind the last, for what the border makes of them. */
+static void *
+take_luma_row (uint8_t *memory, size_t *offset, int32_t width)
+{
+  *offset += 64;
+  return take_row (memory, offset, width, 4);
+}
+
 static size_t
 lay_out_scratch (SobelCpuScratch *s, uint8_t *memory, int32_t width)
 {
   size_t offset = 0;
   int i;
 
+  for (i = 0; i < 4; i++)
+    s->luma[i] = take_luma_row (memory, &offset, width);
   for (i = 0; i < 3; i++) {
-    s->luma[i] = take_row (memory, &offset, width, 4);
     s->rgb[i] = take_row (memory, &offset, width, 2);
     s->hue[i] = take_row (memory, &offset, width, 4);
   }
@@ -137,7 +146,7 @@ lay_out_constants (SobelCpuConstants *c, uint8_t *memory, int32_t width)
 {
   size_t offset = 0;
 
-  c->outside = take_row (memory, &offset, width, 4);
+  c->outside = take_luma_row (memory, &offset, width);
   c->neutral = take_row (memory, &offset, width, 2);
   c->filler = take_row (memory, &offset, width, 2);
   c->neutral_bytes = take_row (memory, &offset, width, 4);
@@ -202,13 +211,11 @@ fill_constants (const SobelCpuPlan *plan, int32_t width)
   const SobelFormat *f = plan->out_format;
   int32_t i;
 
-  if (plan->recipe.border == SOBEL_BORDER_ZERO) {
-    if (plan->luma_wide) {
-      for (i = 0; i < width; i++)
-        ((uint32_t *) c->outside)[i] = plan->recipe.outside;
-    } else {
-      sobel_cpu_fill (plan, c->outside, plan->recipe.outside, width);
-    }
+  if (plan->luma_wide) {
+    for (i = -1; i <= width; i++)
+      ((uint32_t *) c->outside)[i] = plan->recipe.outside;
+  } else {
+    sobel_cpu_fill (plan, (uint8_t *) c->outside - sobel_cpu_sample_size (plan), plan->recipe.outside, width + 2);
   }
   if (f->family == SOBEL_FAMILY_YUV) {
     sobel_cpu_fill (plan, c->neutral, plan->recipe.neutral, width + 1);
@@ -267,7 +274,6 @@ init_luma (SobelCpuPlan *plan)
   plan->luma.inverse = 1.0 / plan->recipe.luma_unit;
   plan->luma.step = f->component[0].step;
   plan->luma_wide = plan->recipe.unit != 1;
-  plan->direct = f->family != SOBEL_FAMILY_RGB && plan->in_plane[f->component[0].plane].native;
 }
 
 void

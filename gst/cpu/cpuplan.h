@@ -38,8 +38,10 @@ void sobel_cpu_plane_init (SobelCpuPlane *plane, const SobelFormat *format, unsi
 typedef struct SobelCpuScratch
 {
   void *memory;
-  void *luma[3];      /* the latest luma rows, row y in luma[y % 3] */
-  int32_t luma_y[3];  /* which row is there; -1: none */
+  void *luma[4];      /* the latest luma rows, row y in luma[y % 4], with one sample more at both ends */
+  int32_t luma_y[4];  /* which row is there; -1: none */
+  int32_t luma_end;   /* the band in work needs no luma row from this one on */
+  const uint8_t *target; /* where pixels are put once their edges are made; NULL: they are made in place, or gray */
   void *rgb[3];       /* on the way to luma */
   void *edge;
   void *component[4]; /* of the output row in work */
@@ -57,7 +59,7 @@ void sobel_cpu_scratch_clear (SobelCpuScratch *scratch);
 typedef struct SobelCpuConstants
 {
   void *memory;
-  void *outside; /* luma outside the picture */
+  void *outside; /* luma outside the picture, with one sample more at both ends */
   void *neutral; /* chroma samples */
   void *filler;  /* the x of RGBx, samples */
   void *neutral_bytes; /* a row of a plane of neutral chroma, as it is in memory */
@@ -81,7 +83,6 @@ typedef struct SobelCpuPlan
   SobelImage in[2], out[2];
 
   bool wide;      /* samples are uint16_t, else uint8_t */
-  bool direct;    /* luma rows are read where they are */
   bool luma_wide; /* luma rows are uint32_t */
   bool has_hue;   /* colours by direction */
   unsigned group; /* rows of luma that belong together: 1 << the largest h_sub of the output */
@@ -133,7 +134,8 @@ const void *sobel_cpu_pick (const SobelCpuPlan *plan, const SobelFormat *format,
 void sobel_cpu_put (const SobelCpuPlan *plan, const SobelCpuPlane *plane, void *const *rows, uint8_t *dst,
                     int32_t width, SobelCpuScratch *scratch);
 
-/* Luma of row y of a picture, 0 to height - 1. Valid until three other rows have been asked for. */
+/* Luma of row y of a picture, 0 to height - 1; the border's samples stand at -1 and at `width`. Valid until the edges
+ * of row y + 2 are made. */
 const void *sobel_cpu_luma_row (const SobelCpuPlan *plan, const SobelImage *in, int32_t y, SobelCpuScratch *scratch);
 
 /* Edge values of row y (plus edge.bias) into `out`, samples. */

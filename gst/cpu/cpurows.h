@@ -54,9 +54,18 @@ typedef struct SobelCpuLuma
 {
   int32_t weight[3];
   double inverse;        /* 1 / sum of the weights */
-  unsigned step;         /* packed pixels: bytes a pixel, 3 or 4 */
+  unsigned step;         /* packed pixels: bytes a pixel, 3 or 4; 1: the samples are luma */
   unsigned position[3];  /* packed pixels: byte of red, green, blue in a pixel */
 } SobelCpuLuma;
+
+/* What edge8_luma does beside edges. */
+typedef struct SobelCpuLater
+{
+  const SobelCpuLuma *k;
+  const uint8_t *src;    /* a later row, */
+  uint8_t *out;          /* and where its luma goes */
+  const uint8_t *target; /* as many bytes as at `src`, which are written next: brought near meanwhile; NULL: none */
+} SobelCpuLater;
 
 /* 16-bit or 32-bit containers in memory: (container >> shift) & mask, byte-swapped first where `swap`. */
 typedef struct SobelCpuContainer
@@ -91,6 +100,12 @@ typedef struct SobelCpuRows
                     int32_t n);
   void (*luma16_32) (const SobelCpuLuma *k, const uint16_t *r, const uint16_t *g, const uint16_t *b, uint32_t *out,
                      int32_t n);
+
+  /* edge8, and in the same loop luma of n columns of another row: while edges wait for roots there is time for it, and
+   * memory is read all the time instead of now and then. */
+  void (*edge8_luma) (const SobelCpuEdge *k, const uint8_t *up, const uint8_t *mid, const uint8_t *down, uint8_t *out,
+                      int32_t n, const SobelCpuLater *later);
+  bool luma_between; /* pixels of several bytes gain by that, too: sixteen registers are too few for both */
 
   /* Samples out of memory: n samples, `step` bytes (1 to 6) or containers apart, the first at `src`. */
   void (*pick8) (const uint8_t *src, unsigned step, uint8_t *out, int32_t n);

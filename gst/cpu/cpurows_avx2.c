@@ -83,6 +83,7 @@ v_pack32 (V a, V b, V c, V d)
 
 #include "cpusimd_body.h"
 #include "cpusimd_luma_body.h"
+#include "cpusimd_pass_body.h"
 
 void
 sobel_cpu_rows_avx2 (SobelCpuRows *rows)
@@ -91,4 +92,5 @@ sobel_cpu_rows_avx2 (SobelCpuRows *rows)
   rows->edge8 = simd_edge8;
   rows->edge16 = simd_edge16;
   rows->luma8_packed = simd_luma8_packed;
+  rows->edge8_luma = simd_edge8_luma;
 }

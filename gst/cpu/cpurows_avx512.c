@@ -54,7 +54,7 @@ v_norm16 (V gx, V gy)
 /* Sixteen pixels, one in each 32-bit lane. A lane's bytes are multiplied and added up at once, by weights below 128:
  * those of luma are cut into halves of seven bits. All loads are whole. Masked loads of just the sixteen pixels took
  * 2.4 times as long for pictures that come from memory: the processor does not read ahead of them. */
-enum { PREFETCH = 1024 }; /* bytes; measured: a tenth less time than without, 2048 and 4096 are no better */
+enum { V_SLACK = 0 };
 
 typedef struct LumaVectors
 {
@@ -121,11 +121,8 @@ simd_luma_at (const LumaVectors *v, const uint8_t *src, uint8_t *out, int32_t st
   const V order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const V a = luma_sums (v, src, step, 0), b = luma_sums (v, src, step, 1);
   const V c = luma_sums (v, src, step, 2), d = luma_sums (v, src, step, 3);
-  int32_t i;
   V ab, cd;
 
-  for (i = 0; i < step; i++)
-    __builtin_prefetch (src + PREFETCH + 64 * i);
   if (thousands) {
     ab = luma_of_thousands (a, b);
     cd = luma_of_thousands (c, d);
@@ -136,36 +133,62 @@ simd_luma_at (const LumaVectors *v, const uint8_t *src, uint8_t *out, int32_t st
   v_store (out, _mm512_permutexvar_epi32 (order, _mm512_packus_epi16 (ab, cd)));
 }
 
-ALWAYS_INLINE void
-simd_luma_row (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n, int32_t step, bool thousands)
+#define luma_is_thousands(k) ((k)->weight[0] + (k)->weight[1] + (k)->weight[2] == 1000)
+
+#include "cpusimd_pass_body.h"
+
+/* ---- pixels of three bytes ------------------------------------------------------------------------ */
+
+/* Third `part` of 64 pixels: bytes of all three rows, each brought to its place. */
+ALWAYS_INLINE V
+simd_third (const V *row, V place, int32_t part, bool same)
 {
-  LumaVectors v;
+  const __mmask64 every_third = 0x9249249249249249;
+  const V first = _mm512_permutexvar_epi8 (place, row[0]);
+
+  if (same)
+    return first;
+  return _mm512_mask_permutexvar_epi8 (
+      _mm512_mask_permutexvar_epi8 (first, every_third << (4 - part) % 3, place, row[1]),
+      every_third << (5 - part) % 3, place, row[2]);
+}
+
+ALWAYS_INLINE void
+simd_join3_at (const uint8_t *const *in, uint8_t *out, int32_t i, const V *place, bool same)
+{
+  const V row[3] = {v_load (in[0] + i), v_load (in[same ? 0 : 1] + i), v_load (in[same ? 0 : 2] + i)};
+  int32_t j;
+
+  for (j = 0; j < 3; j++)
+    v_store (out + (ptrdiff_t) i * 3 + j * V_BYTES, simd_third (row, place[j], j, same));
+}
+
+ALWAYS_INLINE void
+simd_join3_row (const uint8_t *const *in, uint8_t *out, int32_t n, bool same)
+{
+  uint8_t pixel[3 * V_BYTES];
+  V place[3];
   int32_t i;
 
-  luma_vectors_init (&v, k);
+  for (i = 0; i < 3 * V_BYTES; i++)
+    pixel[i] = (uint8_t) (i / 3);
+  for (i = 0; i < 3; i++)
+    place[i] = v_load (pixel + i * V_BYTES);
   for (i = 0; i + V_BYTES <= n; i += V_BYTES)
-    simd_luma_at (&v, src + (ptrdiff_t) i * step, out + i, step, thousands);
-  if (i < n) {
-    i = n - V_BYTES;
-    simd_luma_at (&v, src + (ptrdiff_t) i * step, out + i, step, thousands);
-  }
+    simd_join3_at (in, out, i, place, same);
+  if (i < n)
+    simd_join3_at (in, out, n - V_BYTES, place, same);
 }
 
 static void
-simd_luma8_packed (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n)
+simd_join3_8 (const uint8_t *const *in, uint8_t *out, int32_t n)
 {
-  const bool thousands = k->weight[0] + k->weight[1] + k->weight[2] == 1000;
-
   if (n < V_BYTES)
-    luma8_packed (k, src, out, n);
-  else if (k->step == 3 && thousands)
-    simd_luma_row (k, src, out, n, 3, true);
-  else if (k->step == 3)
-    simd_luma_row (k, src, out, n, 3, false);
-  else if (thousands)
-    simd_luma_row (k, src, out, n, 4, true);
+    join3_8 (in, out, n);
+  else if (in[0] == in[1] && in[0] == in[2])
+    simd_join3_row (in, out, n, true);
   else
-    simd_luma_row (k, src, out, n, 4, false);
+    simd_join3_row (in, out, n, false);
 }
 
 void
@@ -175,4 +198,7 @@ sobel_cpu_rows_avx512 (SobelCpuRows *rows)
   rows->edge8 = simd_edge8;
   rows->edge16 = simd_edge16;
   rows->luma8_packed = simd_luma8_packed;
+  rows->edge8_luma = simd_edge8_luma;
+  rows->luma_between = true;
+  rows->join3_8 = simd_join3_8;
 }

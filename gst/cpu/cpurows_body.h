@@ -186,10 +186,20 @@ luma8_packed_loop (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int3
 static void
 luma8_packed (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n)
 {
-  if (k->step == 3)
+  if (k->step == 1)
+    memcpy (out, src, (size_t) n);
+  else if (k->step == 3)
     luma8_packed_loop (k, src, out, n, 3);
   else
     luma8_packed_loop (k, src, out, n, 4);
+}
+
+static void
+edge8_luma (const SobelCpuEdge *k, const uint8_t *up, const uint8_t *mid, const uint8_t *down, uint8_t *out, int32_t n,
+            const SobelCpuLater *later)
+{
+  edge8 (k, up, mid, down, out, n);
+  luma8_packed (later->k, later->src, later->out, n);
 }
 
 #define DEFINE_LUMA32(NAME, IN)                                                                                        \

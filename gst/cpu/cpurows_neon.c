@@ -100,6 +100,7 @@ v_pack32 (V a, V b, V c, V d)
 
 #include "cpusimd_body.h"
 #include "cpusimd_luma_body.h"
+#include "cpusimd_pass_body.h"
 
 void
 sobel_cpu_rows_neon (SobelCpuRows *rows)
@@ -108,4 +109,6 @@ sobel_cpu_rows_neon (SobelCpuRows *rows)
   rows->edge8 = simd_edge8;
   rows->edge16 = simd_edge16;
   rows->luma8_packed = simd_luma8_packed;
+  rows->edge8_luma = simd_edge8_luma;
+  rows->luma_between = true;
 }

@@ -76,6 +76,7 @@ v_divide32 (V v, float inverse)
 
 #include "cpusimd_body.h"
 #include "cpusimd_luma_body.h"
+#include "cpusimd_pass_body.h"
 
 void
 sobel_cpu_rows_sse41 (SobelCpuRows *rows)
@@ -84,4 +85,5 @@ sobel_cpu_rows_sse41 (SobelCpuRows *rows)
   rows->edge8 = simd_edge8;
   rows->edge16 = simd_edge16;
   rows->luma8_packed = simd_luma8_packed;
+  rows->edge8_luma = simd_edge8_luma;
 }

@@ -54,6 +54,17 @@ simd_strength (V falling, V rising, V across, V down, SobelCpuMetric metric)
 }
 
 ALWAYS_INLINE void
+simd_edge8_vectors (const SobelCpuEdge *k, V *v)
+{
+  v[0] = v_step8 (k->side);
+  v[1] = v_step8 (k->centre);
+  v[2] = v_set8 (k->range);
+  v[3] = v_set8 (k->threshold);
+  v[4] = v_set8 (k->flip);
+  v[5] = v_set8 (k->bias);
+}
+
+ALWAYS_INLINE void
 simd_edge8_at (const uint8_t *up, const uint8_t *mid, const uint8_t *down, uint8_t *out, SobelCpuMetric metric,
                const V *k)
 {

@@ -22,14 +22,19 @@ simd_luma_of (V pixels, const V *k, float inverse)
   return v_divide32 (v_add32 (rg, b), inverse);
 }
 
-ALWAYS_INLINE void
-simd_luma_row (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n, int32_t step)
+typedef struct LumaVectors
 {
-  const float inverse = (float) k->inverse;
+  V k[4]; /* as simd_luma_of has them */
+  float inverse;
+} LumaVectors;
+
+ALWAYS_INLINE void
+luma_vectors_init (LumaVectors *v, const SobelCpuLuma *k)
+{
+  const int32_t step = (int32_t) k->step;
   int8_t rg[16], b[16];
   int16_t weight_rg[8], weight_b[8];
-  V v[4];
-  int32_t i, j;
+  int32_t i;
 
   /* Red beside green, and blue beside nothing, as 16-bit numbers, for each of four pixels. */
   for (i = 0; i < 4; i++) {
@@ -42,31 +47,28 @@ simd_luma_row (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t 
     weight_b[2 * i] = (int16_t) k->weight[2];
     weight_b[2 * i + 1] = 0;
   }
-  v[0] = v_repeat (rg);
-  v[1] = v_repeat (b);
-  v[2] = v_repeat (weight_rg);
-  v[3] = v_repeat (weight_b);
-  for (i = 0; i + V_BYTES + V_SLACK <= n; i += V_BYTES) {
-    const uint8_t *const p = src + (ptrdiff_t) i * step;
-    V pixels[4];
-
-    if (step == 3) {
-      v_pixels3 (p, pixels);
-    } else {
-      for (j = 0; j < 4; j++)
-        pixels[j] = v_load (p + j * V_BYTES);
-    }
-    v_store (out + i, v_pack32 (simd_luma_of (pixels[0], v, inverse), simd_luma_of (pixels[1], v, inverse),
-                                simd_luma_of (pixels[2], v, inverse), simd_luma_of (pixels[3], v, inverse)));
-  }
-  luma8_packed (k, src + (ptrdiff_t) i * step, out + i, n - i);
+  v->k[0] = v_repeat (rg);
+  v->k[1] = v_repeat (b);
+  v->k[2] = v_repeat (weight_rg);
+  v->k[3] = v_repeat (weight_b);
+  v->inverse = (float) k->inverse;
 }
 
-static void
-simd_luma8_packed (const SobelCpuLuma *k, const uint8_t *src, uint8_t *out, int32_t n)
+ALWAYS_INLINE void
+simd_luma_at (const LumaVectors *v, const uint8_t *src, uint8_t *out, int32_t step, bool thousands)
 {
-  if (k->step == 3)
-    simd_luma_row (k, src, out, n, 3);
-  else
-    simd_luma_row (k, src, out, n, 4);
+  V pixels[4];
+  int32_t i;
+
+  if (step == 3) {
+    v_pixels3 (src, pixels);
+  } else {
+    for (i = 0; i < 4; i++)
+      pixels[i] = v_load (src + i * V_BYTES);
+  }
+  v_store (out, v_pack32 (simd_luma_of (pixels[0], v->k, v->inverse), simd_luma_of (pixels[1], v->k, v->inverse),
+                          simd_luma_of (pixels[2], v->k, v->inverse), simd_luma_of (pixels[3], v->k, v->inverse)));
 }
+
+/* All weights go the same way. */
+#define luma_is_thousands(k) false

@@ -7,6 +7,7 @@
 #include "sobelarith.h"
 #include "testutil.h"
 
+#include <math.h>
 #include <string.h>
 
 static SobelCpuRows rows;
@@ -26,6 +27,96 @@ check_float_root (void)
   /* Beyond, the float may be another number, but its root is no smaller than 4096 and saturates. */
   for (n = 0x7fffffff; n >= 1u << 24; n -= n / 1000)
     T_CHECK (sqrtf ((float) n) >= 4096.0f, "root of %u", n);
+}
+
+/* All pairs of gradients up to 255, which give every sum of squares that an 8-bit edge below 255 can have, and
+ * multiples of them up to 4080, which is scharr's largest. */
+static void
+check_edge8 (void)
+{
+  uint8_t up[258], mid[258], down[258], got[256];
+  SobelCpuEdge k = {.metric = SOBEL_CPU_METRIC_L2, .exact = true, .unit = 1, .gain = 1, .range = 255};
+  uint32_t i, x, y, wrong = 0;
+
+  memset (up, 0, sizeof up);
+  for (k.centre = 1; k.centre <= 16; k.centre++) {
+    for (x = 0; x < 256; x++) {
+      for (i = 0; i < 258; i++) {
+        mid[i] = (uint8_t) (i & 2 ? x : 0);
+        down[i] = (uint8_t) (i - 1);
+      }
+      rows.edge8 (&k, up, mid, down, got, 256);
+      for (y = 0; y < 256; y++) {
+        const int32_t gx = k.centre * (int32_t) x, gy = k.centre * (int32_t) y;
+        const uint32_t root = (uint32_t) floor (sqrt ((double) gx * gx + (double) gy * gy));
+        wrong += got[y] != (root < 255 ? root : 255);
+      }
+    }
+  }
+  T_CHECK (wrong == 0, "%s: %u edges", rows.name, wrong);
+}
+
+/* One, two or three rows, told apart by their samples; the byte behind stays. */
+static void
+check_join3 (void)
+{
+  uint8_t row[3][300], out[901];
+  int32_t n, i, c;
+  uint32_t wrong = 0, same;
+
+  for (c = 0; c < 3; c++) {
+    for (i = 0; i < 300; i++)
+      row[c][i] = (uint8_t) (t_chance () % 85 * 3 + (uint32_t) c);
+  }
+  for (same = 0; same < 4; same++) {
+    const uint8_t *const in[3] = {row[0], row[same & 1 ? 0 : 1], row[same & 2 ? 0 : 2]};
+
+    for (n = 1; n <= 300; n++) {
+      memset (out, 0xa5, sizeof out);
+      rows.join3_8 (in, out, n);
+      for (i = 0; i < 3 * n; i++)
+        wrong += out[i] != in[i % 3][i / 3];
+      wrong += out[3 * n] != 0xa5;
+    }
+  }
+  T_CHECK (wrong == 0, "%s: %u bytes of pixels", rows.name, wrong);
+}
+
+/* Both halves as by themselves, for every length; the byte behind stays. */
+static void
+check_edge8_luma (void)
+{
+  static uint8_t row[3][302], src[1200];
+  SobelCpuLuma luma = {.position = {2, 1, 0}};
+  SobelCpuEdge edge = {.exact = true, .side = 1, .centre = 2, .unit = 1, .gain = 1, .range = 219, .bias = 16};
+  uint8_t edges[301], want_edges[301], lumas[301], want_lumas[301];
+  static const int32_t weights[2][3] = {{299, 587, 114}, {2126, 7152, 722}};
+  uint32_t wrong = 0;
+  int32_t n, kind;
+
+  for (n = 0; n < 302; n++)
+    row[0][n] = (uint8_t) t_chance (), row[1][n] = (uint8_t) t_chance (), row[2][n] = (uint8_t) t_chance ();
+  for (n = 0; n < 1200; n++)
+    src[n] = (uint8_t) t_chance ();
+  for (kind = 0; kind < 32; kind++) {
+    edge.metric = (SobelCpuMetric) (kind / 8);
+    luma.step = kind % 4 == 0 ? 1 : kind % 2 ? 3 : 4;
+    memcpy (luma.weight, weights[kind / 4 % 2], sizeof luma.weight);
+    luma.inverse = kind / 4 % 2 ? 1e-4 : 1e-3;
+    for (n = 1; n <= 300; n++) {
+      const SobelCpuLater later = {&luma, src, lumas, kind % 3 ? src : NULL};
+
+      memset (edges, 0xa5, sizeof edges);
+      memset (lumas, 0xa5, sizeof lumas);
+      memset (want_edges, 0xa5, sizeof want_edges);
+      memset (want_lumas, 0xa5, sizeof want_lumas);
+      rows.edge8_luma (&edge, row[0], row[1], row[2], edges, n, &later);
+      rows.edge8 (&edge, row[0], row[1], row[2], want_edges, n);
+      rows.luma8_packed (&luma, src, want_lumas, n);
+      wrong += memcmp (edges, want_edges, sizeof edges) != 0 || memcmp (lumas, want_lumas, sizeof lumas) != 0;
+    }
+  }
+  T_CHECK (wrong == 0, "%s: %u rows of edges and luma", rows.name, wrong);
 }
 
 static void
@@ -261,6 +352,9 @@ main (void)
     sobel_cpu_set_isa_mask (isa);
     sobel_cpu_rows_init (&rows);
     printf ("%s\n", rows.name);
+    check_edge8 ();
+    check_join3 ();
+    check_edge8_luma ();
     check_luma8 ();
     check_luma16 ();
     check_blend8 (255);
