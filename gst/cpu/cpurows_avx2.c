@@ -26,10 +26,10 @@ enum { V_BYTES = 32 };
 #define v_mul16 _mm256_mullo_epi16
 #define v_addsat16 _mm256_adds_epu16
 #define v_abs16 _mm256_abs_epi16
-#define v_min8 _mm256_min_epu8
-#define v_min16 _mm256_min_epu16
-#define v_keep8(v, least) _mm256_and_si256 (v, _mm256_cmpeq_epi8 (_mm256_max_epu8 (v, least), v))
-#define v_keep16(v, least) _mm256_and_si256 (v, _mm256_cmpeq_epi16 (_mm256_max_epu16 (v, least), v))
+#define v_limit8(v, least, most) \
+  _mm256_and_si256 (_mm256_min_epu8 (v, most), _mm256_cmpeq_epi8 (_mm256_max_epu8 (v, least), v))
+#define v_limit16(v, least, most) \
+  _mm256_and_si256 (_mm256_min_epu16 (v, most), _mm256_cmpeq_epi16 (_mm256_max_epu16 (v, least), v))
 #define v_xor _mm256_xor_si256
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */

@@ -26,10 +26,8 @@ enum { V_BYTES = 64 };
 #define v_mul16 _mm512_mullo_epi16
 #define v_addsat16 _mm512_adds_epu16
 #define v_abs16 _mm512_abs_epi16
-#define v_min8 _mm512_min_epu8
-#define v_min16 _mm512_min_epu16
-#define v_keep8(v, least) _mm512_maskz_mov_epi8 (_mm512_cmpge_epu8_mask (v, least), v)
-#define v_keep16(v, least) _mm512_maskz_mov_epi16 (_mm512_cmpge_epu16_mask (v, least), v)
+#define v_limit8(v, least, most) _mm512_maskz_min_epu8 (_mm512_cmpge_epu8_mask (v, least), v, most)
+#define v_limit16(v, least, most) _mm512_maskz_min_epu16 (_mm512_cmpge_epu16_mask (v, least), v, most)
 #define v_xor _mm512_xor_si512
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */
@@ -52,14 +50,16 @@ v_norm16 (V gx, V gy)
 /* ---- luma of packed RGB --------------------------------------------------------------------------- */
 
 /* Sixteen pixels, one in each 32-bit lane. A lane's bytes are multiplied and added up at once, by weights below 128:
- * those of luma are cut into halves of seven bits. All loads are whole. Masked loads of just the sixteen pixels took
+ * those of luma are cut in two. All loads are whole. Masked loads of just the sixteen pixels took
  * 2.4 times as long for pictures that come from memory: the processor does not read ahead of them. */
 enum { V_SLACK = 0 };
+
+#define luma_is_thousands(k) ((k)->weight[0] + (k)->weight[1] + (k)->weight[2] == 1000)
 
 typedef struct LumaVectors
 {
   V pick[2];   /* from 64 bytes to lanes: pixels of three bytes that begin with the first, and that end with the last */
-  V high, low; /* weights / 128, weights % 128 */
+  V high, low; /* weights / base, weights % base */
   __m512 inverse;
 } LumaVectors;
 
@@ -67,6 +67,7 @@ typedef struct LumaVectors
 ALWAYS_INLINE void
 luma_vectors_init (LumaVectors *v, const SobelCpuLuma *k)
 {
+  const int32_t base = luma_is_thousands (k) ? 8 : 128;
   /* Bytes 0 1 2 0 of the first pixel, and so on; the fourth has no weight. */
   const V pick = _mm512_setr_epi32 (0x00020100, 0x03050403, 0x06080706, 0x090b0a09, 0x0c0e0d0c, 0x0f11100f, 0x12141312,
                                     0x15171615, 0x181a1918, 0x1b1d1c1b, 0x1e201f1e, 0x21232221, 0x24262524, 0x27292827,
@@ -75,8 +76,8 @@ luma_vectors_init (LumaVectors *v, const SobelCpuLuma *k)
   int32_t i;
 
   for (i = 0; i < 3; i++) {
-    high |= (uint32_t) k->weight[i] >> 7 << 8 * k->position[i];
-    low |= ((uint32_t) k->weight[i] & 127) << 8 * k->position[i];
+    high |= (uint32_t) (k->weight[i] / base) << 8 * k->position[i];
+    low |= (uint32_t) (k->weight[i] % base) << 8 * k->position[i];
   }
   v->pick[0] = pick;
   v->pick[1] = v_add8 (pick, v_set8 (64 - 16 * 3));
@@ -85,25 +86,26 @@ luma_vectors_init (LumaVectors *v, const SobelCpuLuma *k)
   v->inverse = _mm512_set1_ps ((float) k->inverse);
 }
 
-/* The weighted sums of sixteen pixels. */
+/* The weighted sums of sixteen pixels; where weights add up to a thousand, their eighths, rounded down. */
 ALWAYS_INLINE V
-luma_sums (const LumaVectors *v, const uint8_t *src, int32_t step, int32_t group)
+luma_sums (const LumaVectors *v, const uint8_t *src, int32_t step, int32_t group, bool thousands)
 {
   const int32_t last = group == 3;
   const V bytes = v_load (src + group * 16 * step - last * (64 - 16 * step));
   const V pixels = step == 3 ? _mm512_permutexvar_epi8 (v->pick[last], bytes) : bytes;
-  const V high = _mm512_dpbusd_epi32 (_mm512_setzero_si512 (), pixels, v->high);
+  const V zero = _mm512_setzero_si512 ();
 
-  return _mm512_dpbusd_epi32 (_mm512_slli_epi32 (high, 7), pixels, v->low);
+  if (thousands)
+    return _mm512_dpbusd_epi32 (_mm512_srli_epi32 (_mm512_dpbusd_epi32 (zero, pixels, v->low), 3), pixels, v->high);
+  return _mm512_dpbusd_epi32 (_mm512_slli_epi32 (_mm512_dpbusd_epi32 (zero, pixels, v->high), 7), pixels, v->low);
 }
 
-/* floor (sum / 1000), in 16-bit lanes: floor (floor (sum / 8) / 125), by a multiplication that is exact up to 59073. */
+/* floor (sum / 1000) of eighths, in 16-bit lanes: floor (eighth / 125), by a multiplication that is exact up to 59073.
+ */
 ALWAYS_INLINE V
-luma_of_thousands (V a, V b)
+luma_of_eighths (V a, V b)
 {
-  const V eighths = _mm512_packus_epi32 (_mm512_srli_epi32 (a, 3), _mm512_srli_epi32 (b, 3));
-
-  return _mm512_srli_epi16 (_mm512_mulhi_epu16 (eighths, v_set16 (33555)), 6);
+  return _mm512_srli_epi16 (_mm512_mulhi_epu16 (_mm512_packus_epi32 (a, b), v_set16 (33555)), 6);
 }
 
 /* See luma_byte(). */
@@ -119,21 +121,19 @@ ALWAYS_INLINE void
 simd_luma_at (const LumaVectors *v, const uint8_t *src, uint8_t *out, int32_t step, bool thousands)
 {
   const V order = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const V a = luma_sums (v, src, step, 0), b = luma_sums (v, src, step, 1);
-  const V c = luma_sums (v, src, step, 2), d = luma_sums (v, src, step, 3);
+  const V a = luma_sums (v, src, step, 0, thousands), b = luma_sums (v, src, step, 1, thousands);
+  const V c = luma_sums (v, src, step, 2, thousands), d = luma_sums (v, src, step, 3, thousands);
   V ab, cd;
 
   if (thousands) {
-    ab = luma_of_thousands (a, b);
-    cd = luma_of_thousands (c, d);
+    ab = luma_of_eighths (a, b);
+    cd = luma_of_eighths (c, d);
   } else {
     ab = _mm512_packus_epi32 (luma_of_sums (v, a), luma_of_sums (v, b));
     cd = _mm512_packus_epi32 (luma_of_sums (v, c), luma_of_sums (v, d));
   }
   v_store (out, _mm512_permutexvar_epi32 (order, _mm512_packus_epi16 (ab, cd)));
 }
-
-#define luma_is_thousands(k) ((k)->weight[0] + (k)->weight[1] + (k)->weight[2] == 1000)
 
 #include "cpusimd_pass_body.h"
 

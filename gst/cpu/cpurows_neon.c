@@ -33,10 +33,9 @@ enum { V_BYTES = 16 };
 #define v_mul16(a, b) FROM_S16 (vmulq_s16 (S16 (a), S16 (b)))
 #define v_addsat16(a, b) FROM_U16 (vqaddq_u16 (U16 (a), U16 (b)))
 #define v_abs16(v) FROM_S16 (vabsq_s16 (S16 (v)))
-#define v_min8 vminq_u8
-#define v_min16(a, b) FROM_U16 (vminq_u16 (U16 (a), U16 (b)))
-#define v_keep8(v, least) vandq_u8 (v, vcgeq_u8 (v, least))
-#define v_keep16(v, least) vandq_u8 (v, FROM_U16 (vcgeq_u16 (U16 (v), U16 (least))))
+#define v_limit8(v, least, most) vandq_u8 (vminq_u8 (v, most), vcgeq_u8 (v, least))
+#define v_limit16(v, least, most) \
+  FROM_U16 (vandq_u16 (vminq_u16 (U16 (v), U16 (most)), vcgeq_u16 (U16 (v), U16 (least))))
 #define v_xor veorq_u8
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */

@@ -26,10 +26,10 @@ enum { V_BYTES = 16 };
 #define v_mul16 _mm_mullo_epi16
 #define v_addsat16 _mm_adds_epu16
 #define v_abs16 _mm_abs_epi16
-#define v_min8 _mm_min_epu8
-#define v_min16 _mm_min_epu16
-#define v_keep8(v, least) _mm_and_si128 (v, _mm_cmpeq_epi8 (_mm_max_epu8 (v, least), v))
-#define v_keep16(v, least) _mm_and_si128 (v, _mm_cmpeq_epi16 (_mm_max_epu16 (v, least), v))
+#define v_limit8(v, least, most) \
+  _mm_and_si128 (_mm_min_epu8 (v, most), _mm_cmpeq_epi8 (_mm_max_epu8 (v, least), v))
+#define v_limit16(v, least, most) \
+  _mm_and_si128 (_mm_min_epu16 (v, most), _mm_cmpeq_epi16 (_mm_max_epu16 (v, least), v))
 #define v_xor _mm_xor_si128
 
 /* |gx|, |gy| <= 32767, so the sum of squares has 31 bits; see ROOT_FLOAT for the root. */

@@ -14,8 +14,8 @@
  *   v_addsat16                    16-bit lanes without sign, saturated
  *   v_abs16
  *   v_norm16 (gx, gy)             floor (sqrt (gx^2 + gy^2)), saturated at 32767
- *   v_min8, v_min16               lanes without sign
- *   v_keep8, v_keep16 (v, least)  lanes without sign: v where it is not below least, else 0
+ *   v_limit8, v_limit16 (v, least, most)
+ *                                 lanes without sign: v, most where it is above, 0 where it is below least <= most
  *   v_xor, v_add8
  *
  * No include guard: a file includes this once, after cpurows_body.h. */
@@ -24,13 +24,13 @@
 ALWAYS_INLINE V
 simd_stored8 (V e, V range, V threshold, V flip, V bias)
 {
-  return v_add8 (v_xor (v_keep8 (v_min8 (e, range), threshold), flip), bias);
+  return v_add8 (v_xor (v_limit8 (e, threshold, range), flip), bias);
 }
 
 ALWAYS_INLINE V
 simd_stored16 (V e, V range, V threshold, V flip, V bias)
 {
-  return v_add16 (v_xor (v_keep16 (v_min16 (e, range), threshold), flip), bias);
+  return v_add16 (v_xor (v_limit16 (e, threshold, range), flip), bias);
 }
 
 /* The four steps between opposite neighbours, each already times its weight, in 16-bit lanes: both diagonals from the
