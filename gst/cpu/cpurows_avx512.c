@@ -163,17 +163,18 @@ simd_join3_at (const uint8_t *const *in, uint8_t *out, int32_t i, const V *place
     v_store (out + (ptrdiff_t) i * 3 + j * V_BYTES, simd_third (row, place[j], j, same));
 }
 
+/* Sixteen samples from number i on, three times each. */
+#define TIMES3(i) i, i, i
+#define TIMES12(i) TIMES3 (i), TIMES3 (i + 1), TIMES3 (i + 2), TIMES3 (i + 3)
+#define TIMES48(i) TIMES12 (i), TIMES12 (i + 4), TIMES12 (i + 8), TIMES12 (i + 12)
+
 ALWAYS_INLINE void
 simd_join3_row (const uint8_t *const *in, uint8_t *out, int32_t n, bool same)
 {
-  uint8_t pixel[3 * V_BYTES];
-  V place[3];
+  static const uint8_t sample[3 * V_BYTES] = {TIMES48 (0), TIMES48 (16), TIMES48 (32), TIMES48 (48)};
+  const V place[3] = {v_load (sample), v_load (sample + V_BYTES), v_load (sample + 2 * V_BYTES)};
   int32_t i;
 
-  for (i = 0; i < 3 * V_BYTES; i++)
-    pixel[i] = (uint8_t) (i / 3);
-  for (i = 0; i < 3; i++)
-    place[i] = v_load (pixel + i * V_BYTES);
   for (i = 0; i + V_BYTES <= n; i += V_BYTES)
     simd_join3_at (in, out, i, place, same);
   if (i < n)
